@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0
+# ScaleSwap: fetch the base, assemble, build, boot, test, measure, export.
+#
+# Each target is a script of its own; this file only says which one, and in what
+# order. `make help` lists them.
+
+# Where everything is built, outside the repository; base kernel as a tree (instead of
+# the Debian package that BASE names); parallel jobs; which kernel.
+BUILD  ?= $(HOME)/.cache/scaleswap/build
+JOBS   ?= $(shell nproc)
+KSRC   ?=
+CONFIG ?= test
+export BUILD JOBS KSRC
+
+# make passes command-line variables on to every sub-make, the kernel's included,
+# where some of these names mean other things (CONFIG, OUT, ARGS …).
+MAKEOVERRIDES =
+
+# The scripts take a lock and run the kernel's own parallel make.
+.NOTPARALLEL:
+.PHONY: help deps tree kernel boot demo test test-debug bench check export deb refresh clean
+
+help:
+	@echo 'ScaleSwap: per-core swap for the Linux kernel (base: $(shell sed -n s/^version=//p BASE))'
+	@echo
+	@echo '  make demo        main job: swap 2x the memory of a guest with 4 CPUs and 4 drives; one table'
+	@echo '  make test        KUnit and selftests in guests; ends with N passed, N failed, N skipped'
+	@echo '  make test-debug  the same under lockdep, KASAN and DEBUG_VM'
+	@echo '  make check       checkpatch, sparse, kernel-doc, builds on/off/without memcg, export'
+	@echo '  make bench       benchmarks; raw results in BUILD/results'
+	@echo
+	@echo '  make deps        install the Debian packages that are missing (as root)'
+	@echo '  make tree        assemble base + overlay + patches in BUILD/tree (FORCE=1: drop edits there)'
+	@echo '  make kernel      build a kernel in BUILD/out/CONFIG'
+	@echo '  make boot        boot it and run SCRIPT in the guest; its status is ours'
+	@echo '  make refresh     bring edits made in BUILD/tree back into the repository'
+	@echo '  make export      write the whole as a series for git am, to OUT'
+	@echo '  make deb         kernel packages to install on a real machine'
+	@echo '  make clean       remove what was built (keeps base, results, ccache)'
+	@echo
+	@echo 'Variables:'
+	@echo '  BUILD=DIR    where all is built             [$(BUILD)]'
+	@echo '  KSRC=DIR     a plain $(shell sed -n s/^series=//p BASE).y tree as the base     [the Debian package]'
+	@echo '  JOBS=N       parallel jobs                  [$(JOBS)]'
+	@echo '  CONFIG=NAME  test debug lockstat off nomemcg, base-test base-lockstat  [$(CONFIG)]'
+	@echo '  boot:    SCRIPT=FILE  ARGS="arguments of SCRIPT"  BOOT="options of scripts/boot"'
+	@echo '  refresh: PATCH=NNN-subsystem-what.patch  the hook that takes edits of base files'
+	@echo '  export:  OUT=DIR        deb: DEBCONFIG=FILE'
+
+deps:
+	@scripts/deps
+
+tree: deps
+	@FORCE='$(FORCE)' scripts/tree
+
+kernel: tree
+	@scripts/kernel $(CONFIG)
+
+boot: kernel
+	@[ -n '$(SCRIPT)' ] || { echo 'make boot: ERROR: give SCRIPT=FILE, what to run in the guest' >&2; exit 1; }
+	@scripts/boot --kernel $(CONFIG) $(BOOT) $(SCRIPT) $(ARGS)
+
+demo: tree
+	@scripts/demo
+
+test: tree
+	@scripts/test test
+
+test-debug: tree
+	@scripts/test debug
+
+bench: tree
+	@bench/run
+
+check: tree
+	@scripts/check
+
+export: deps
+	@OUT='$(OUT)' scripts/export
+
+deb: tree
+	@scripts/deps deb
+	@DEBCONFIG='$(DEBCONFIG)' scripts/deb
+
+refresh: deps
+	@PATCH='$(PATCH)' scripts/refresh
+
+clean:
+	@echo "clean: removing kernels, tree, initramfs and logs from $(BUILD)"
+	@cd '$(BUILD)' 2>/dev/null || exit 0; rm -rf out tree tree.new tree.manifest* tree.stamp \
+		initramfs logs export deb .stage-* base.old base.new

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ScaleSwap: what the rest of the kernel may call.
+ *
+ * Every call is behind a static key that is off unless the kernel was booted
+ * with scaleswap=on, and is an empty stub when CONFIG_SCALESWAP is not set,
+ * so callers need no #ifdef.
+ */
+#ifndef _LINUX_SCALESWAP_H
+#define _LINUX_SCALESWAP_H
+
+#include <linux/jump_label.h>
+#include <linux/swap.h>
+#include <linux/types.h>
+
+struct folio;
+
+/*
+ * /proc/PID/pagemap has had a 5-bit swap type in bits 0-4 and a 50-bit offset
+ * in bits 5-54 for a long time, and programs know it. An offset never needs
+ * more than 47 bits with an 8-bit type, so bits 52-54 are free for the rest.
+ */
+#define PAGEMAP_SWP_TYPE_BITS	5
+#define PAGEMAP_SWP_HIGH_SHIFT	52
+
+/**
+ * scaleswap_pagemap_code - swap type as /proc/PID/pagemap shows it
+ * @type: swap type, 0 to (1 << MAX_SWAPFILES_SHIFT) - 1; the ones from
+ *        MAX_SWAPFILES on are not swap areas (migration entries and so on)
+ *
+ * Codes 0 to 31 mean what they mean in a kernel with a 5-bit type, so no
+ * reader has to change to understand what it understood before: the low ones
+ * are areas, the top ones the special entries. All further areas get codes
+ * from 32 up, which no such kernel shows.
+ *
+ * Context: any.
+ * Return: the code, 0 to 255.
+ */
+static inline unsigned int scaleswap_pagemap_code(unsigned int type)
+{
+	const unsigned int nr_special = (1 << MAX_SWAPFILES_SHIFT) - MAX_SWAPFILES;
+	const unsigned int nr_codes = 1 << PAGEMAP_SWP_TYPE_BITS;
+
+	if (type < nr_codes - nr_special)
+		return type;
+	if (type < MAX_SWAPFILES)
+		return type + nr_special;
+	return type - (1 << MAX_SWAPFILES_SHIFT) + nr_codes;
+}
+
+/**
+ * scaleswap_pagemap_frame - low 55 bits of a pagemap entry for a swap entry
+ * @type: swap type
+ * @offset: swap offset in pages, below 2^47
+ *
+ * Context: any.
+ * Return: the bits, as Documentation/admin-guide/mm/pagemap.rst has them.
+ */
+static inline u64 scaleswap_pagemap_frame(unsigned int type, u64 offset)
+{
+	const unsigned int mask = (1 << PAGEMAP_SWP_TYPE_BITS) - 1;
+	unsigned int code = scaleswap_pagemap_code(type);
+
+	return (code & mask) | offset << PAGEMAP_SWP_TYPE_BITS |
+	       (u64)(code >> PAGEMAP_SWP_TYPE_BITS) << PAGEMAP_SWP_HIGH_SHIFT;
+}
+
+#ifdef CONFIG_SCALESWAP
+
+DECLARE_STATIC_KEY_FALSE(scaleswap_key);
+extern s16 scaleswap_home[];
+
+int __scaleswap_swapon(struct swap_info_struct *si);
+void __scaleswap_enabled(struct swap_info_struct *si);
+void __scaleswap_swapoff(struct swap_info_struct *si);
+bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry);
+void scaleswap_table_full(void);
+
+/* mm/swapfile.c, for ScaleSwap alone */
+int swap_area_alloc(struct swap_info_struct *si, swp_entry_t *entry, int order);
+
+/**
+ * scaleswap_bound - has this area a home CPU?
+ * @type: swap type of an area that is on or being turned on or off
+ *
+ * A bound area is found through the per-CPU search orders and never stands on
+ * the base kernel's list of available areas.
+ *
+ * Context: any; a stable answer from swapon's __scaleswap_swapon() to
+ * swapoff's __scaleswap_swapoff().
+ * Return: true for a per-core area, false for a plain one.
+ */
+static inline bool scaleswap_bound(unsigned int type)
+{
+	return static_branch_unlikely(&scaleswap_key) &&
+	       READ_ONCE(scaleswap_home[type]) >= 0;
+}
+
+/**
+ * scaleswap_swapon - bind a new area as vm.scaleswap.bind says
+ * @si: the area, set up but not yet enabled; its inode may be locked
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or -ENOMEM and swapon has to fail. Undone by scaleswap_swapoff(),
+ * which may be called whether this was or not.
+ */
+static inline int scaleswap_swapon(struct swap_info_struct *si)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return __scaleswap_swapon(si);
+	return 0;
+}
+
+/**
+ * scaleswap_enabled_area - let CPUs find an area that has just been enabled
+ * @si: the area, SWP_WRITEOK set and its priority known
+ *
+ * Context: process context, may sleep; swapon_mutex held.
+ */
+static inline void scaleswap_enabled_area(struct swap_info_struct *si)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		__scaleswap_enabled(si);
+}
+
+/**
+ * scaleswap_swapoff - forget an area
+ * @si: the area, out of use but still SWP_USED and with its file open
+ *
+ * Context: process context, may sleep.
+ */
+static inline void scaleswap_swapoff(struct swap_info_struct *si)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		__scaleswap_swapoff(si);
+}
+
+/**
+ * scaleswap_alloc_swap - allocate swap space for a folio, own area first
+ * @folio: the folio to swap out
+ * @entry: where the first slot goes; .val is 0 if none was to be had
+ *
+ * Context: process context, may sleep.
+ * Return: true if @entry is the answer, false if there is no per-core area and
+ * the caller has to go on as the base kernel does.
+ */
+static inline bool scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return __scaleswap_alloc_swap(folio, entry);
+	return false;
+}
+
+#else /* CONFIG_SCALESWAP */
+
+static inline bool scaleswap_bound(unsigned int type)
+{
+	return false;
+}
+
+static inline int scaleswap_swapon(struct swap_info_struct *si)
+{
+	return 0;
+}
+
+static inline void scaleswap_enabled_area(struct swap_info_struct *si)
+{
+}
+
+static inline void scaleswap_swapoff(struct swap_info_struct *si)
+{
+}
+
+static inline bool scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
+{
+	return false;
+}
+
+static inline void scaleswap_table_full(void)
+{
+}
+
+#endif /* CONFIG_SCALESWAP */
+
+#endif /* _LINUX_SCALESWAP_H */

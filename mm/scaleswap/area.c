@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: areas and their home CPUs.
+ *
+ * A per-core area is an ordinary swap area with an entry in scaleswap_home[].
+ * The home is a mapping of its own, so it depends neither on the number that
+ * swapon happened to hand out nor on the CPU being online. All the base
+ * kernel asks is scaleswap_bound(): a bound area stays off the list that
+ * get_swap_pages() walks under swap_avail_lock.
+ */
+#define pr_fmt(fmt) "scaleswap: " fmt
+
+#include <linux/blkdev.h>
+#include <linux/fs.h>
+#include <linux/printk.h>
+#include <linux/ratelimit.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+#define CREATE_TRACE_POINTS
+#include <trace/events/scaleswap.h>
+
+/*
+ * Protects homes, search orders, counts of areas and ssw_bind. Never taken by
+ * an allocation.
+ */
+DEFINE_MUTEX(ssw_mutex);
+
+/* Home CPU by swap type, SSW_NO_HOME for a plain area. Written under ssw_mutex. */
+s16 scaleswap_home[MAX_SWAPFILES] = { [0 ... MAX_SWAPFILES - 1] = SSW_NO_HOME };
+
+/* By swap type. Set and cleared under ssw_mutex. */
+struct ssw_area *ssw_areas[MAX_SWAPFILES];
+
+/* How many enabled areas are bound and how many are plain. */
+unsigned int ssw_nr_bound;
+unsigned int ssw_nr_plain;
+
+/**
+ * scaleswap_table_full - say why swapon has just failed
+ *
+ * The base kernel's errno for it is EPERM, which sounds like something else.
+ *
+ * Context: any.
+ */
+void scaleswap_table_full(void)
+{
+	pr_warn_ratelimited("all %d swap areas are in use; turn one off with swapoff before adding another\n",
+			    MAX_SWAPFILES);
+}
+
+/**
+ * ssw_device_node - NUMA node of the device under an area
+ * @si: the area, with its file open
+ *
+ * Context: any.
+ * Return: the node, NUMA_NO_NODE if there is none to be known.
+ */
+int ssw_device_node(const struct swap_info_struct *si)
+{
+	struct block_device *bdev = si->bdev;
+
+	if (!bdev)
+		bdev = file_inode(si->swap_file)->i_sb->s_bdev;
+	return bdev ? bdev->bd_disk->node_id : NUMA_NO_NODE;
+}
+
+/**
+ * ssw_pick_home - choose a home for vm.scaleswap.bind=auto
+ * @nr_areas: by CPU, how many areas are homed there
+ * @cpus: the CPUs to choose from, not empty
+ * @dev_node: NUMA node of the device, NUMA_NO_NODE if it does not matter
+ * @topo: the machine
+ *
+ * Context: any.
+ * Return: among the CPUs with the fewest areas the lowest one that is on
+ * @dev_node, or else simply the lowest one.
+ */
+int ssw_pick_home(const u16 *nr_areas, const struct cpumask *cpus, int dev_node,
+		  const struct ssw_topology *topo)
+{
+	bool best_near = false;
+	int best = -1;
+	int cpu;
+
+	for_each_cpu(cpu, cpus) {
+		bool near = dev_node != NUMA_NO_NODE &&
+			    topo->cpu_node(cpu) == dev_node;
+
+		if (best < 0 || nr_areas[cpu] < nr_areas[best] ||
+		    (nr_areas[cpu] == nr_areas[best] && near && !best_near)) {
+			best = cpu;
+			best_near = near;
+		}
+	}
+	return best;
+}
+
+static int ssw_auto_home(int dev_node)
+{
+	u16 *nr_areas;
+	int type, cpu;
+
+	lockdep_assert_held(&ssw_mutex);
+
+	nr_areas = kcalloc(nr_cpu_ids, sizeof(*nr_areas), GFP_KERNEL);
+	if (!nr_areas)
+		return -ENOMEM;
+	for (type = 0; type < MAX_SWAPFILES; type++) {
+		if (scaleswap_home[type] >= 0)
+			nr_areas[scaleswap_home[type]]++;
+	}
+	/* A CPU may go offline meanwhile; then it is a home that is offline. */
+	cpu = ssw_pick_home(nr_areas, cpu_online_mask, dev_node, &ssw_topology);
+	kfree(nr_areas);
+	return cpu;
+}
+
+static void ssw_set_home(unsigned int type, int cpu)
+{
+	lockdep_assert_held(&ssw_mutex);
+	trace_scaleswap_bind(type, scaleswap_home[type], cpu);
+	WRITE_ONCE(scaleswap_home[type], cpu);
+}
+
+/*
+ * See scaleswap_swapon(). The home is fixed here, before the base kernel
+ * decides whether the area goes on its list of available areas.
+ */
+int __scaleswap_swapon(struct swap_info_struct *si)
+{
+	struct ssw_area *area;
+	int home;
+	int err;
+
+	area = kzalloc(sizeof(*area), GFP_KERNEL);
+	if (!area)
+		return -ENOMEM;
+	area->si = si;
+	area->dev_node = ssw_device_node(si);
+	area->stat = alloc_percpu(struct ssw_area_stat);
+	if (!area->stat) {
+		kfree(area);
+		return -ENOMEM;
+	}
+
+	mutex_lock(&ssw_mutex);
+	home = ssw_bind;
+	if (home == SSW_BIND_AUTO)
+		home = ssw_auto_home(area->dev_node);
+	else if (home == SSW_BIND_OFF)
+		home = SSW_NO_HOME;
+	if (home == -ENOMEM) {
+		mutex_unlock(&ssw_mutex);
+		free_percpu(area->stat);
+		kfree(area);
+		return -ENOMEM;
+	}
+	ssw_set_home(si->type, home);
+	ssw_areas[si->type] = area;
+	mutex_unlock(&ssw_mutex);
+
+	/* From here on scaleswap_swapoff() cleans up. */
+	err = kobject_init_and_add(&area->kobj, &ssw_area_ktype, ssw_areas_kobj,
+				   "%u", si->type);
+	if (err)
+		__scaleswap_swapoff(si);
+	return err;
+}
+
+static unsigned int *ssw_counter(const struct ssw_area *area)
+{
+	return scaleswap_home[area->si->type] >= 0 ? &ssw_nr_bound : &ssw_nr_plain;
+}
+
+/* See scaleswap_enabled_area(). */
+void __scaleswap_enabled(struct swap_info_struct *si)
+{
+	struct ssw_area *area;
+	int home;
+
+	mutex_lock(&ssw_mutex);
+	area = ssw_areas[si->type];
+	area->enabled = true;
+	home = scaleswap_home[si->type];
+	WRITE_ONCE(*ssw_counter(area), *ssw_counter(area) + 1);
+	ssw_order_rebuild();
+	mutex_unlock(&ssw_mutex);
+	if (home >= 0)
+		pr_info("swap area %u is bound to CPU %d\n", si->type, home);
+}
+
+/* See scaleswap_swapoff(). */
+void __scaleswap_swapoff(struct swap_info_struct *si)
+{
+	struct ssw_area *area;
+
+	mutex_lock(&ssw_mutex);
+	area = ssw_areas[si->type];
+	ssw_areas[si->type] = NULL;
+	mutex_unlock(&ssw_mutex);
+	if (!area)
+		return;
+
+	/* Waits for readers and writers of its files, so without the mutex. */
+	if (area->kobj.state_in_sysfs)
+		kobject_del(&area->kobj);
+
+	mutex_lock(&ssw_mutex);
+	if (area->enabled) {
+		area->enabled = false;
+		WRITE_ONCE(*ssw_counter(area), *ssw_counter(area) - 1);
+	}
+	if (scaleswap_home[si->type] >= 0)
+		ssw_set_home(si->type, SSW_NO_HOME);
+	ssw_order_rebuild();
+	mutex_unlock(&ssw_mutex);
+	kobject_put(&area->kobj);
+}
+
+/**
+ * ssw_area_rehome - give a per-core area another home CPU
+ * @area: the area; the caller holds a kernfs active reference on it
+ * @cpu: the new home, a possible CPU
+ *
+ * Pages already in the area stay there; only new ones come from the new home.
+ *
+ * Context: process context, takes ssw_mutex.
+ * Return: 0, -EOPNOTSUPP for a plain area (it stands on the base kernel's
+ * list, which it can only leave by swapoff).
+ */
+int ssw_area_rehome(struct ssw_area *area, int cpu)
+{
+	unsigned int type = area->si->type;
+	int err = 0;
+
+	mutex_lock(&ssw_mutex);
+	if (scaleswap_home[type] < 0) {
+		err = -EOPNOTSUPP;
+	} else if (scaleswap_home[type] != cpu) {
+		ssw_set_home(type, cpu);
+		ssw_order_rebuild();
+	}
+	mutex_unlock(&ssw_mutex);
+	if (err)
+		pr_warn_ratelimited("swap area %u is a plain one; to bind it, swapoff, set vm.scaleswap.bind, swapon\n",
+				    type);
+	return err;
+}

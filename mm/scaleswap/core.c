@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: boot parameter, static key, CPU hotplug.
+ *
+ * Swap has to be off or on for the whole life of the kernel: an area that was
+ * bound while the feature was on could not be found any more after it went
+ * off. So there is a boot parameter and no run-time switch; what happens at
+ * run time is decided by vm.scaleswap.bind, area by area.
+ */
+#define pr_fmt(fmt) "scaleswap: " fmt
+
+#include <linux/build_bug.h>
+#include <linux/cpuhotplug.h>
+#include <linux/init.h>
+#include <linux/printk.h>
+#include <linux/string.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+#include <linux/topology.h>
+
+#include "internal.h"
+
+DEFINE_STATIC_KEY_FALSE(scaleswap_key);
+
+static bool ssw_boot_core __initdata;
+
+/* Names that scaleswap= knows. Not every kernel has all of them built in. */
+static const char * const ssw_mechanisms[] = {
+	"core", "lru", "evict", "poll", "zbatch", "defrag",
+};
+
+/**
+ * ssw_parse_boot - parse the value of the boot parameter scaleswap=
+ * @arg: "on", "off", or mechanisms separated by commas; NULL counts as wrong
+ * @core: set to whether the core (per-core areas) is to be on
+ *
+ * The other mechanisms work on per-core areas and turn the core on too. One
+ * that this kernel does not have is reported and left out, as the rest works
+ * without it.
+ *
+ * Context: early boot; does not sleep.
+ * Return: false if @arg has a word that means nothing; the core stays off.
+ */
+bool ssw_parse_boot(const char *arg, bool *core)
+{
+	bool on = false;
+
+	*core = false;
+	if (!arg || !*arg)
+		return false;
+	if (!strcmp(arg, "off"))
+		return true;
+	if (!strcmp(arg, "on")) {
+		*core = true;
+		return true;
+	}
+	while (*arg) {
+		size_t len = strcspn(arg, ",");
+		int i;
+
+		for (i = 0; i < ARRAY_SIZE(ssw_mechanisms); i++) {
+			if (strlen(ssw_mechanisms[i]) == len &&
+			    !strncmp(ssw_mechanisms[i], arg, len))
+				break;
+		}
+		if (i == ARRAY_SIZE(ssw_mechanisms))
+			return false;
+		if (i > 0)
+			pr_warn("'%s' is not built into this kernel, going on without it\n",
+				ssw_mechanisms[i]);
+		on = true;
+		arg += len;
+		if (*arg == ',')
+			arg++;
+	}
+	*core = on;
+	return true;
+}
+
+static int __init ssw_setup(char *arg)
+{
+	if (!ssw_parse_boot(arg, &ssw_boot_core))
+		pr_err("bad value in scaleswap=%s, staying off; use on, off or a list of core,lru,evict,poll,zbatch,defrag\n",
+		       arg ? arg : "");
+	return 0;
+}
+early_param("scaleswap", ssw_setup);
+
+static int ssw_cpu_to_node(int cpu)
+{
+	return cpu_to_node(cpu);
+}
+
+static int ssw_node_distance(int from, int to)
+{
+	return node_distance(from, to);
+}
+
+const struct ssw_topology ssw_topology = {
+	.cpu_node = ssw_cpu_to_node,
+	.distance = ssw_node_distance,
+};
+
+/* The node of a hot-added CPU is known only now. */
+static int ssw_cpu_online(unsigned int cpu)
+{
+	mutex_lock(&ssw_mutex);
+	ssw_order_rebuild();
+	mutex_unlock(&ssw_mutex);
+	return 0;
+}
+
+/*
+ * Everything that rests on the width of the swap type. The type has 8 bits in
+ * the swap entry, in the page table and in struct swap_info_struct; the offset
+ * has what is left of the page table entry, and has to hold a PFN with its
+ * two migration bits, too.
+ */
+static void __init ssw_build_checks(void)
+{
+	BUILD_BUG_ON(MAX_SWAPFILES_SHIFT != 8);
+	BUILD_BUG_ON(MAX_SWAPFILES_SHIFT != SWP_TYPE_BITS);
+	BUILD_BUG_ON(MAX_SWAPFILES - 1 >
+		     (typeof_member(struct swap_info_struct, type))~0U);
+	BUILD_BUG_ON((typeof_member(struct swap_info_struct, type))-1 < 0);
+	BUILD_BUG_ON(64 - SWP_OFFSET_SHIFT != 47);
+	BUILD_BUG_ON(SWP_TYPE_SHIFT < 64 - SWP_OFFSET_SHIFT);
+	BUILD_BUG_ON(SWP_MIG_TOTAL_BITS > 64 - SWP_OFFSET_SHIFT);
+	/* An offset must fit below the high type bits in pagemap. */
+	BUILD_BUG_ON(PAGEMAP_SWP_TYPE_BITS + 64 - SWP_OFFSET_SHIFT >
+		     PAGEMAP_SWP_HIGH_SHIFT);
+	BUILD_BUG_ON(PAGEMAP_SWP_HIGH_SHIFT + MAX_SWAPFILES_SHIFT -
+		     PAGEMAP_SWP_TYPE_BITS > 55);
+	/*
+	 * L1TF: the inverted offset has to cover every physical address bit.
+	 * arch_max_swapfile_size() computes its limit from the first bit of
+	 * the offset, which has not moved, and from generic_max_swapfile_size(),
+	 * which follows the width.
+	 */
+	BUILD_BUG_ON(SWP_OFFSET_FIRST_BIT > PAGE_SHIFT);
+	BUILD_BUG_ON(64 - SWP_TYPE_BITS < MAX_PHYSMEM_BITS);
+	/* struct ssw_list counts in u8, and homes are s16. */
+	BUILD_BUG_ON(MAX_SWAPFILES > U8_MAX);
+	BUILD_BUG_ON(NR_CPUS > S16_MAX);
+}
+
+static int __init ssw_init(void)
+{
+	int err;
+
+	ssw_build_checks();
+
+	/* The directory and the sysctl are there to say that it is off. */
+	err = ssw_sysfs_init();
+	if (err)
+		pr_err("cannot create /sys/kernel/mm/scaleswap: %d\n", err);
+	if (!err && ssw_boot_core) {
+		err = ssw_order_init();
+		if (!err) {
+			err = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
+							"mm/scaleswap:online",
+							ssw_cpu_online, NULL);
+		}
+		if (err >= 0) {
+			static_branch_enable(&scaleswap_key);
+			pr_info("on, %d swap areas at most, bind them by vm.scaleswap.bind\n",
+				MAX_SWAPFILES);
+			err = 0;
+		} else {
+			pr_err("staying off: %d\n", err);
+		}
+	}
+	ssw_sysctl_init();
+	return err;
+}
+subsys_initcall(ssw_init);

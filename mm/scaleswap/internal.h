@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ScaleSwap's own structures and calls, shared between its files.
+ *
+ * Lock order, outermost first:
+ *
+ *   inode->i_rwsem		(swapon holds the swap file's)
+ *     swapon_mutex		(enabling an area)
+ *       ssw_mutex
+ *   cpu_hotplug_lock		(CPU online callback)
+ *     ssw_mutex
+ *   kernfs active reference	(a read or write of a sysfs file)
+ *     ssw_mutex		(homes, search orders, ssw_bind)
+ *       ssw_order.seq		(write side; preemption off)
+ *
+ * kobject_del() waits for kernfs active references, so it is never called
+ * with ssw_mutex held. Allocation takes none of these: it reads the search
+ * order of its CPU under the sequence count, and then takes si->lock of one
+ * area at a time, as the base kernel does.
+ */
+#ifndef _MM_SCALESWAP_INTERNAL_H
+#define _MM_SCALESWAP_INTERNAL_H
+
+#include <linux/cpumask.h>
+#include <linux/kobject.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/scaleswap.h>
+#include <linux/seqlock.h>
+#include <linux/swap.h>
+
+/* Values of vm.scaleswap.bind that are not a CPU number. */
+#define SSW_BIND_OFF	(-1)
+#define SSW_BIND_AUTO	(-2)
+
+/* Home of an area that has none. */
+#define SSW_NO_HOME	(-1)
+
+/**
+ * enum ssw_stat_item - where swap slots came from, counted in pages
+ * @SSW_ALLOC_OWN: an area homed on the allocating CPU
+ * @SSW_ALLOC_NODE: another CPU's area, same node
+ * @SSW_ALLOC_REMOTE: another CPU's area, other node
+ * @SSW_ALLOC_PLAIN: a plain area, while per-core areas were on
+ * @SSW_ALLOC_FAIL: none; every area was full
+ * @SSW_NR_STAT_ITEMS: number of the above
+ */
+enum ssw_stat_item {
+	SSW_ALLOC_OWN,
+	SSW_ALLOC_NODE,
+	SSW_ALLOC_REMOTE,
+	SSW_ALLOC_PLAIN,
+	SSW_ALLOC_FAIL,
+	SSW_NR_STAT_ITEMS,
+};
+
+/**
+ * enum ssw_fallback - why an own area did not serve an allocation
+ * @SSW_FB_OWN_FULL: the own areas had no room
+ * @SSW_FB_NO_AREA: the CPU has no area of its own
+ * @SSW_FB_NO_BLOCK: areas had room, but no free block of the folio's order;
+ *                   nothing was allocated and the caller splits the folio
+ * @SSW_FB_ALL_FULL: all per-core areas were full; plain areas were tried
+ * @SSW_NR_FALLBACKS: number of the above
+ *
+ * The trace event scaleswap_fallback shows these by name.
+ */
+enum ssw_fallback {
+	SSW_FB_OWN_FULL,
+	SSW_FB_NO_AREA,
+	SSW_FB_NO_BLOCK,
+	SSW_FB_ALL_FULL,
+	SSW_NR_FALLBACKS,
+};
+
+/**
+ * struct ssw_area_stat - slots taken from one area by one CPU, in pages
+ * @home: while that CPU was the area's home, or the area was plain
+ * @foreign: while it was not
+ */
+struct ssw_area_stat {
+	u64 home;
+	u64 foreign;
+};
+
+/**
+ * struct ssw_area - what ScaleSwap keeps of a swap area beside swap_info_struct
+ * @kobj: /sys/kernel/mm/scaleswap/areas/<type>; its release frees the struct
+ * @si: the area; never freed by the base kernel, only reused
+ * @dev_node: NUMA node of the device, NUMA_NO_NODE if unknown
+ * @enabled: listed in the search orders or counted as a plain area;
+ *           protected by ssw_mutex
+ * @stat: per-CPU counters
+ *
+ * Lives from swapon to swapoff. A successful allocation may touch @stat
+ * without any lock: the slot that it just took keeps swapoff from finishing.
+ */
+struct ssw_area {
+	struct kobject kobj;
+	struct swap_info_struct *si;
+	int dev_node;
+	bool enabled;
+	struct ssw_area_stat __percpu *stat;
+};
+
+/**
+ * struct ssw_list - the areas in the order in which one CPU tries them
+ * @nr_own: how many, from the front, are homed on this CPU
+ * @nr_node: how many, from the front, are homed on this CPU or its node
+ * @nr: how many there are
+ * @type: their swap types
+ * @group_end: for an own area, the index after the last one of its priority
+ */
+struct ssw_list {
+	u8 nr_own;
+	u8 nr_node;
+	u8 nr;
+	u8 type[MAX_SWAPFILES];
+	u8 group_end[MAX_SWAPFILES];
+};
+
+/**
+ * struct ssw_order - one CPU's search order
+ * @seq: write side under ssw_mutex; readers check it only before they report
+ *       that nothing was found, as any single entry that they read is
+ *       validated by the area itself
+ * @turn: counts allocations, to take turns among own areas of equal priority
+ * @spill_index: index of the foreign area that served last
+ * @spill_left: how many more slots to take there before searching again
+ * @list: the areas
+ *
+ * @turn and @spill_* are hints. They are written without synchronization by
+ * whoever runs on the CPU.
+ */
+struct ssw_order {
+	seqcount_mutex_t seq;
+	u32 turn;
+	u16 spill_index;
+	u16 spill_left;
+	struct ssw_list list;
+};
+
+/**
+ * struct ssw_topology - what the search order needs to know of the machine
+ * @cpu_node: NUMA node of a CPU, NUMA_NO_NODE if unknown
+ * @distance: distance between two nodes, LOCAL_DISTANCE for the same one
+ *
+ * Exists so that KUnit can build orders for machines that it does not run on.
+ */
+struct ssw_topology {
+	int (*cpu_node)(int cpu);
+	int (*distance)(int from, int to);
+};
+
+/**
+ * struct ssw_candidate - an area, as the search order sees it
+ * @type: swap type
+ * @home: home CPU
+ * @prio: swap priority
+ */
+struct ssw_candidate {
+	u8 type;
+	int home;
+	int prio;
+};
+
+/* core.c */
+extern const struct ssw_topology ssw_topology;
+bool ssw_parse_boot(const char *arg, bool *core);
+
+/* area.c */
+extern struct mutex ssw_mutex;
+extern struct ssw_area *ssw_areas[MAX_SWAPFILES];
+extern unsigned int ssw_nr_bound;
+extern unsigned int ssw_nr_plain;
+int ssw_pick_home(const u16 *nr_areas, const struct cpumask *cpus, int dev_node,
+		  const struct ssw_topology *topo);
+int ssw_area_rehome(struct ssw_area *area, int cpu);
+int ssw_device_node(const struct swap_info_struct *si);
+
+/* order.c */
+int ssw_order_init(void);
+void ssw_order_rebuild(void);
+void ssw_list_build(struct ssw_list *list, int cpu,
+		    const struct ssw_candidate *cand, unsigned int nr,
+		    const struct ssw_topology *topo);
+
+/* stat.c */
+DECLARE_PER_CPU(u64 [SSW_NR_STAT_ITEMS], ssw_stat);
+DECLARE_PER_CPU(u64 [SSW_NR_FALLBACKS], ssw_fallback_stat);
+u64 ssw_stat_read(enum ssw_stat_item item);
+u64 ssw_fallback_read(enum ssw_fallback reason);
+void ssw_area_stat_read(const struct ssw_area *area, struct ssw_area_stat *sum);
+void ssw_fallback(int cpu, enum ssw_fallback reason, unsigned int order);
+
+static inline void ssw_stat_add(enum ssw_stat_item item, unsigned int pages)
+{
+	this_cpu_add(ssw_stat[item], pages);
+}
+
+/* sysctl.c */
+extern int ssw_bind;
+int ssw_parse_bind(const char *arg, int *bind);
+int ssw_sysctl_init(void);
+
+/* sysfs.c */
+extern const struct kobj_type ssw_area_ktype;
+extern struct kobject *ssw_areas_kobj;
+int ssw_sysfs_init(void);
+
+#endif /* _MM_SCALESWAP_INTERNAL_H */

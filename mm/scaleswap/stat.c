@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: counters.
+ *
+ * Per CPU, because they are incremented where pages are swapped out, and
+ * summed up only when somebody reads them.
+ */
+#include <linux/percpu.h>
+
+#include "internal.h"
+
+#include <trace/events/scaleswap.h>
+
+DEFINE_PER_CPU(u64 [SSW_NR_STAT_ITEMS], ssw_stat);
+DEFINE_PER_CPU(u64 [SSW_NR_FALLBACKS], ssw_fallback_stat);
+
+/**
+ * ssw_stat_read - sum of a counter over all CPUs
+ * @item: which
+ *
+ * Context: any. Increments meanwhile may be missed.
+ * Return: pages since boot.
+ */
+u64 ssw_stat_read(enum ssw_stat_item item)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += data_race(per_cpu(ssw_stat[item], cpu));
+	return sum;
+}
+
+/**
+ * ssw_fallback_read - sum of a fallback's counter over all CPUs
+ * @reason: which
+ *
+ * Context: any. Increments meanwhile may be missed.
+ * Return: pages since boot.
+ */
+u64 ssw_fallback_read(enum ssw_fallback reason)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += data_race(per_cpu(ssw_fallback_stat[reason], cpu));
+	return sum;
+}
+
+/**
+ * ssw_area_stat_read - sums of an area's counters over all CPUs
+ * @area: the area
+ * @sum: where they go, in pages since swapon
+ *
+ * Context: any in which @area cannot go away. Increments meanwhile may be
+ * missed.
+ */
+void ssw_area_stat_read(const struct ssw_area *area, struct ssw_area_stat *sum)
+{
+	int cpu;
+
+	sum->home = 0;
+	sum->foreign = 0;
+	for_each_possible_cpu(cpu) {
+		const struct ssw_area_stat *s = per_cpu_ptr(area->stat, cpu);
+
+		sum->home += data_race(s->home);
+		sum->foreign += data_race(s->foreign);
+	}
+}
+
+/**
+ * ssw_fallback - count and trace that an own area did not serve
+ * @cpu: the CPU that wanted to allocate
+ * @reason: why
+ * @order: order of the folio
+ *
+ * Context: any.
+ */
+void ssw_fallback(int cpu, enum ssw_fallback reason, unsigned int order)
+{
+	this_cpu_add(ssw_fallback_stat[reason], 1UL << order);
+	trace_scaleswap_fallback(cpu, reason, order);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: vm.scaleswap.bind, which decides what swapon(2) binds to.
+ *
+ * A sysctl and not a flag of swapon(2): there is no flag to be had without
+ * changing the system call for everybody, and whoever sets areas up sets all
+ * of them up.
+ */
+#define pr_fmt(fmt) "scaleswap: " fmt
+
+#include <linux/kernel.h>
+#include <linux/ratelimit.h>
+#include <linux/string.h>
+#include <linux/sysctl.h>
+
+#include "internal.h"
+
+/* Longest text that could mean something, with room to notice a longer one. */
+#define SSW_BIND_LEN	16
+
+/* A CPU number, SSW_BIND_OFF or SSW_BIND_AUTO. Protected by ssw_mutex. */
+int ssw_bind = SSW_BIND_OFF;
+
+/**
+ * ssw_parse_bind - parse a value of vm.scaleswap.bind or of areas/<type>/cpu
+ * @arg: "auto", "off" or the number of a possible CPU
+ * @bind: where the value goes; untouched on error
+ *
+ * Context: any.
+ * Return: 0, or -EINVAL for anything else.
+ */
+int ssw_parse_bind(const char *arg, int *bind)
+{
+	unsigned int cpu;
+
+	if (sysfs_streq(arg, "auto")) {
+		*bind = SSW_BIND_AUTO;
+		return 0;
+	}
+	if (sysfs_streq(arg, "off")) {
+		*bind = SSW_BIND_OFF;
+		return 0;
+	}
+	if (kstrtouint(arg, 10, &cpu) || cpu >= nr_cpu_ids || !cpu_possible(cpu))
+		return -EINVAL;
+	*bind = cpu;
+	return 0;
+}
+
+static int ssw_bind_handler(const struct ctl_table *table, int write,
+			    void *buffer, size_t *lenp, loff_t *ppos)
+{
+	char text[SSW_BIND_LEN + 1];
+	struct ctl_table tmp = { .data = text, .maxlen = sizeof(text) };
+	int bind, err;
+
+	if (!write) {
+		bind = READ_ONCE(ssw_bind);
+		if (bind == SSW_BIND_AUTO)
+			strscpy(text, "auto");
+		else if (bind == SSW_BIND_OFF)
+			strscpy(text, "off");
+		else
+			snprintf(text, sizeof(text), "%d", bind);
+		return proc_dostring(&tmp, 0, buffer, lenp, ppos);
+	}
+
+	text[0] = '\0';
+	err = proc_dostring(&tmp, 1, buffer, lenp, ppos);
+	if (err)
+		return err;
+	/* proc_dostring() cuts what is too long; that must not become a CPU. */
+	if (strlen(text) >= SSW_BIND_LEN || ssw_parse_bind(text, &bind)) {
+		pr_warn_ratelimited("vm.scaleswap.bind takes auto, off or the number of a possible CPU (%*pbl)\n",
+				    cpumask_pr_args(cpu_possible_mask));
+		return -EINVAL;
+	}
+	if (bind != SSW_BIND_OFF && !static_key_enabled(&scaleswap_key)) {
+		pr_warn_ratelimited("areas cannot be bound: boot with scaleswap=on\n");
+		return -EOPNOTSUPP;
+	}
+	mutex_lock(&ssw_mutex);
+	WRITE_ONCE(ssw_bind, bind);
+	mutex_unlock(&ssw_mutex);
+	return 0;
+}
+
+static struct ctl_table ssw_sysctls[] = {
+	{
+		.procname	= "bind",
+		.maxlen		= SSW_BIND_LEN,
+		.mode		= 0644,
+		.proc_handler	= ssw_bind_handler,
+	},
+};
+
+/**
+ * ssw_sysctl_init - register vm.scaleswap
+ *
+ * Context: boot.
+ * Return: 0 or -ENOMEM.
+ */
+int __init ssw_sysctl_init(void)
+{
+	if (!register_sysctl("vm/scaleswap", ssw_sysctls)) {
+		pr_err("cannot register the sysctls vm.scaleswap\n");
+		return -ENOMEM;
+	}
+	return 0;
+}

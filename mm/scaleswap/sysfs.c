@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: /sys/kernel/mm/scaleswap.
+ *
+ * A client of the other files: it shows what they have and hands them checked
+ * values. Documented in Documentation/ABI/testing/sysfs-kernel-mm-scaleswap.
+ */
+#define pr_fmt(fmt) "scaleswap: " fmt
+
+#include <linux/fs.h>
+#include <linux/kobject.h>
+#include <linux/mm.h>
+#include <linux/ratelimit.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+#include <linux/topology.h>
+
+#include "internal.h"
+
+struct kobject *ssw_areas_kobj;
+
+/* /sys/kernel/mm/scaleswap/ */
+
+static ssize_t enabled_show(struct kobject *kobj, struct kobj_attribute *attr,
+			    char *buf)
+{
+	return sysfs_emit(buf, "%d\n", static_key_enabled(&scaleswap_key));
+}
+
+static struct kobj_attribute enabled_attr = __ATTR_RO(enabled);
+
+static ssize_t areas_max_show(struct kobject *kobj, struct kobj_attribute *attr,
+			      char *buf)
+{
+	return sysfs_emit(buf, "%d\n", MAX_SWAPFILES);
+}
+
+static struct kobj_attribute areas_max_attr = __ATTR_RO(areas_max);
+
+static struct attribute *ssw_root_attrs[] = {
+	&enabled_attr.attr,
+	&areas_max_attr.attr,
+	NULL,
+};
+
+static const struct attribute_group ssw_root_group = {
+	.attrs = ssw_root_attrs,
+};
+
+/* stats/ and stats/fallback/ */
+
+#define SSW_STAT_ATTR(_name, _read)					\
+static ssize_t _name##_show(struct kobject *kobj,			\
+			    struct kobj_attribute *attr, char *buf)	\
+{									\
+	return sysfs_emit(buf, "%llu\n", _read);			\
+}									\
+static struct kobj_attribute _name##_attr = __ATTR_RO(_name)
+
+SSW_STAT_ATTR(alloc_own, ssw_stat_read(SSW_ALLOC_OWN));
+SSW_STAT_ATTR(alloc_node, ssw_stat_read(SSW_ALLOC_NODE));
+SSW_STAT_ATTR(alloc_remote, ssw_stat_read(SSW_ALLOC_REMOTE));
+SSW_STAT_ATTR(alloc_plain, ssw_stat_read(SSW_ALLOC_PLAIN));
+SSW_STAT_ATTR(alloc_fail, ssw_stat_read(SSW_ALLOC_FAIL));
+
+static struct attribute *ssw_stat_attrs[] = {
+	&alloc_own_attr.attr,
+	&alloc_node_attr.attr,
+	&alloc_remote_attr.attr,
+	&alloc_plain_attr.attr,
+	&alloc_fail_attr.attr,
+	NULL,
+};
+
+static const struct attribute_group ssw_stat_group = {
+	.attrs = ssw_stat_attrs,
+};
+
+SSW_STAT_ATTR(own_full, ssw_fallback_read(SSW_FB_OWN_FULL));
+SSW_STAT_ATTR(no_area, ssw_fallback_read(SSW_FB_NO_AREA));
+SSW_STAT_ATTR(no_block, ssw_fallback_read(SSW_FB_NO_BLOCK));
+SSW_STAT_ATTR(all_full, ssw_fallback_read(SSW_FB_ALL_FULL));
+
+static struct attribute *ssw_fallback_attrs[] = {
+	&own_full_attr.attr,
+	&no_area_attr.attr,
+	&no_block_attr.attr,
+	&all_full_attr.attr,
+	NULL,
+};
+
+static const struct attribute_group ssw_fallback_group = {
+	.name = "fallback",
+	.attrs = ssw_fallback_attrs,
+};
+
+/* areas/<type>/ */
+
+struct ssw_area_attr {
+	struct attribute attr;
+	ssize_t (*show)(struct ssw_area *area, char *buf);
+	ssize_t (*store)(struct ssw_area *area, const char *buf, size_t count);
+};
+
+static struct ssw_area *to_area(struct kobject *kobj)
+{
+	return container_of(kobj, struct ssw_area, kobj);
+}
+
+static int ssw_area_home(const struct ssw_area *area)
+{
+	return READ_ONCE(scaleswap_home[area->si->type]);
+}
+
+static ssize_t cpu_show(struct ssw_area *area, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", ssw_area_home(area));
+}
+
+static ssize_t cpu_store(struct ssw_area *area, const char *buf, size_t count)
+{
+	int cpu, err;
+
+	err = ssw_parse_bind(buf, &cpu);
+	if (err || cpu < 0) {
+		pr_warn_ratelimited("areas/%u/cpu takes the number of a possible CPU (%*pbl)\n",
+				    area->si->type,
+				    cpumask_pr_args(cpu_possible_mask));
+		return -EINVAL;
+	}
+	err = ssw_area_rehome(area, cpu);
+	return err ? err : count;
+}
+
+static ssize_t node_show(struct ssw_area *area, char *buf)
+{
+	int cpu = ssw_area_home(area);
+
+	return sysfs_emit(buf, "%d\n", cpu < 0 ? NUMA_NO_NODE : cpu_to_node(cpu));
+}
+
+static ssize_t device_node_show(struct ssw_area *area, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", area->dev_node);
+}
+
+/*
+ * swapoff clears swap_file early, but closes it only after this file is gone:
+ * see the order of scaleswap_swapoff() and filp_close() there.
+ */
+static ssize_t path_show(struct ssw_area *area, char *buf)
+{
+	struct file *file = READ_ONCE(area->si->swap_file);
+	char *path;
+	int len;
+
+	if (!file)
+		return -ENODEV;
+	path = file_path(file, buf, PAGE_SIZE - 1);
+	if (IS_ERR(path))
+		return PTR_ERR(path);
+	len = strlen(path);
+	memmove(buf, path, len);
+	buf[len] = '\n';
+	buf[len + 1] = '\0';
+	return len + 1;
+}
+
+static ssize_t pages_show(struct ssw_area *area, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(area->si->pages));
+}
+
+static ssize_t used_show(struct ssw_area *area, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(area->si->inuse_pages));
+}
+
+static ssize_t priority_show(struct ssw_area *area, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(area->si->prio));
+}
+
+static ssize_t allocs_home_show(struct ssw_area *area, char *buf)
+{
+	struct ssw_area_stat sum;
+
+	ssw_area_stat_read(area, &sum);
+	return sysfs_emit(buf, "%llu\n", sum.home);
+}
+
+static ssize_t allocs_foreign_show(struct ssw_area *area, char *buf)
+{
+	struct ssw_area_stat sum;
+
+	ssw_area_stat_read(area, &sum);
+	return sysfs_emit(buf, "%llu\n", sum.foreign);
+}
+
+static struct ssw_area_attr cpu_attr = __ATTR_RW(cpu);
+static struct ssw_area_attr node_attr = __ATTR_RO(node);
+static struct ssw_area_attr device_node_attr = __ATTR_RO(device_node);
+static struct ssw_area_attr path_attr = __ATTR_RO(path);
+static struct ssw_area_attr pages_attr = __ATTR_RO(pages);
+static struct ssw_area_attr used_attr = __ATTR_RO(used);
+static struct ssw_area_attr priority_attr = __ATTR_RO(priority);
+static struct ssw_area_attr allocs_home_attr = __ATTR_RO(allocs_home);
+static struct ssw_area_attr allocs_foreign_attr = __ATTR_RO(allocs_foreign);
+
+static struct attribute *ssw_area_attrs[] = {
+	&cpu_attr.attr,
+	&node_attr.attr,
+	&device_node_attr.attr,
+	&path_attr.attr,
+	&pages_attr.attr,
+	&used_attr.attr,
+	&priority_attr.attr,
+	&allocs_home_attr.attr,
+	&allocs_foreign_attr.attr,
+	NULL,
+};
+ATTRIBUTE_GROUPS(ssw_area);
+
+static ssize_t ssw_area_attr_show(struct kobject *kobj, struct attribute *attr,
+				  char *buf)
+{
+	return container_of(attr, struct ssw_area_attr, attr)->show(to_area(kobj), buf);
+}
+
+static ssize_t ssw_area_attr_store(struct kobject *kobj, struct attribute *attr,
+				   const char *buf, size_t count)
+{
+	struct ssw_area_attr *a = container_of(attr, struct ssw_area_attr, attr);
+
+	return a->store ? a->store(to_area(kobj), buf, count) : -EIO;
+}
+
+static const struct sysfs_ops ssw_area_sysfs_ops = {
+	.show = ssw_area_attr_show,
+	.store = ssw_area_attr_store,
+};
+
+static void ssw_area_release(struct kobject *kobj)
+{
+	struct ssw_area *area = to_area(kobj);
+
+	free_percpu(area->stat);
+	kfree(area);
+}
+
+const struct kobj_type ssw_area_ktype = {
+	.release = ssw_area_release,
+	.sysfs_ops = &ssw_area_sysfs_ops,
+	.default_groups = ssw_area_groups,
+};
+
+/**
+ * ssw_sysfs_init - create /sys/kernel/mm/scaleswap
+ *
+ * Context: boot, after mm_kobj.
+ * Return: 0 or a negative errno, with nothing left behind.
+ */
+int __init ssw_sysfs_init(void)
+{
+	struct kobject *root, *stats;
+	int err = -ENOMEM;
+
+	root = kobject_create_and_add("scaleswap", mm_kobj);
+	if (!root)
+		return -ENOMEM;
+	ssw_areas_kobj = kobject_create_and_add("areas", root);
+	if (!ssw_areas_kobj)
+		goto err_root;
+	stats = kobject_create_and_add("stats", root);
+	if (!stats)
+		goto err_areas;
+	err = sysfs_create_group(root, &ssw_root_group);
+	if (!err)
+		err = sysfs_create_group(stats, &ssw_stat_group);
+	if (!err)
+		err = sysfs_create_group(stats, &ssw_fallback_group);
+	if (!err)
+		return 0;
+
+	kobject_put(stats);
+err_areas:
+	kobject_put(ssw_areas_kobj);
+err_root:
+	kobject_put(root);
+	return err;
+}

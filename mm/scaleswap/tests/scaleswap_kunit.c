@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of ScaleSwap's pure logic: search order, choice of a home,
+ * parsing, and the encodings that depend on the width of the swap type.
+ *
+ * The machine in these tests is made up: 8 CPUs, two a node, four nodes at
+ * distances that are not in the order of their numbers.
+ */
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+#include "../internal.h"
+
+#define SSW_TEST_CPUS	8
+
+static int ssw_test_cpu_node(int cpu)
+{
+	return cpu < SSW_TEST_CPUS ? cpu / 2 : NUMA_NO_NODE;
+}
+
+static int ssw_test_distance(int from, int to)
+{
+	static const u8 distance[4][4] = {
+		{ 10, 40, 20, 30 },
+		{ 40, 10, 30, 20 },
+		{ 20, 30, 10, 40 },
+		{ 30, 20, 40, 10 },
+	};
+
+	return distance[from][to];
+}
+
+static const struct ssw_topology ssw_test_topology = {
+	.cpu_node = ssw_test_cpu_node,
+	.distance = ssw_test_distance,
+};
+
+static void ssw_test_build(struct kunit *test, struct ssw_list *list, int cpu,
+			   const struct ssw_candidate *cand, unsigned int nr)
+{
+	mutex_lock(&ssw_mutex);
+	ssw_list_build(list, cpu, cand, nr, &ssw_test_topology);
+	mutex_unlock(&ssw_mutex);
+	KUNIT_ASSERT_EQ(test, list->nr, nr);
+}
+
+static struct ssw_list *ssw_test_list(struct kunit *test)
+{
+	struct ssw_list *list = kunit_kzalloc(test, sizeof(*list), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, list);
+	return list;
+}
+
+/* Own area first, then the node's, then the nodes by distance, not by number. */
+static void ssw_test_order_distance(struct kunit *test)
+{
+	struct ssw_list *list = ssw_test_list(test);
+	static const u8 want_cpu[] = { 2, 3, 6, 7, 4, 5, 0, 1 };
+	struct ssw_candidate cand[SSW_TEST_CPUS];
+	int i;
+
+	/* Types run against CPUs, so a mix-up of the two shows. */
+	for (i = 0; i < SSW_TEST_CPUS; i++) {
+		cand[i].type = 100 - i;
+		cand[i].home = i;
+		cand[i].prio = -i;
+	}
+	ssw_test_build(test, list, 2, cand, SSW_TEST_CPUS);
+	KUNIT_EXPECT_EQ(test, list->nr_own, 1);
+	KUNIT_EXPECT_EQ(test, list->nr_node, 2);
+	for (i = 0; i < SSW_TEST_CPUS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, list->type[i], 100 - want_cpu[i],
+				    "place %d", i);
+}
+
+/* Within a node the search begins after the own CPU and wraps around. */
+static void ssw_test_order_cyclic(struct kunit *test)
+{
+	struct ssw_list *list = ssw_test_list(test);
+	struct ssw_candidate cand[] = {
+		{ .type = 0, .home = 0 }, { .type = 1, .home = 1 },
+		{ .type = 4, .home = 4 }, { .type = 5, .home = 5 },
+	};
+
+	/* CPU 5: own; 4 in its node; then node 0 (distance 20), 0 before 1. */
+	ssw_test_build(test, list, 5, cand, ARRAY_SIZE(cand));
+	KUNIT_EXPECT_EQ(test, list->type[0], 5);
+	KUNIT_EXPECT_EQ(test, list->type[1], 4);
+	KUNIT_EXPECT_EQ(test, list->type[2], 0);
+	KUNIT_EXPECT_EQ(test, list->type[3], 1);
+
+	/* CPU 1 looks at node 2 from itself upwards: 4 before 5. */
+	ssw_test_build(test, list, 1, cand, ARRAY_SIZE(cand));
+	KUNIT_EXPECT_EQ(test, list->type[0], 1);
+	KUNIT_EXPECT_EQ(test, list->type[1], 0);
+	KUNIT_EXPECT_EQ(test, list->type[2], 4);
+	KUNIT_EXPECT_EQ(test, list->type[3], 5);
+}
+
+/* Two CPUs that have no area of their own do not begin with the same one. */
+static void ssw_test_order_no_own(struct kunit *test)
+{
+	struct ssw_list *list = ssw_test_list(test);
+	struct ssw_candidate cand[] = {
+		{ .type = 9, .home = 0 }, { .type = 8, .home = 3 },
+		{ .type = 7, .home = 6 },
+	};
+	u8 first;
+
+	ssw_test_build(test, list, 4, cand, ARRAY_SIZE(cand));
+	KUNIT_EXPECT_EQ(test, list->nr_own, 0);
+	KUNIT_EXPECT_EQ(test, list->nr_node, 0);
+	first = list->type[0];
+	KUNIT_EXPECT_EQ(test, first, 9);
+	ssw_test_build(test, list, 7, cand, ARRAY_SIZE(cand));
+	KUNIT_EXPECT_EQ(test, list->nr_own, 0);
+	KUNIT_EXPECT_EQ(test, list->nr_node, 1);
+	KUNIT_EXPECT_EQ(test, list->type[0], 7);
+}
+
+/* Own areas by priority, and groups of equal priority are marked. */
+static void ssw_test_order_priority(struct kunit *test)
+{
+	struct ssw_list *list = ssw_test_list(test);
+	struct ssw_candidate cand[] = {
+		{ .type = 1, .home = 3, .prio = -2 },
+		{ .type = 2, .home = 3, .prio = 5 },
+		{ .type = 3, .home = 2, .prio = 32767 },
+		{ .type = 4, .home = 3, .prio = 5 },
+		{ .type = 5, .home = 3, .prio = -3 },
+		{ .type = 6, .home = 3, .prio = 32767 },
+	};
+	static const u8 want[] = { 6, 2, 4, 1, 5, 3 };
+	static const u8 want_end[] = { 1, 3, 3, 4, 5 };
+	int i;
+
+	ssw_test_build(test, list, 3, cand, ARRAY_SIZE(cand));
+	KUNIT_EXPECT_EQ(test, list->nr_own, 5);
+	KUNIT_EXPECT_EQ(test, list->nr_node, 6);
+	for (i = 0; i < ARRAY_SIZE(want); i++)
+		KUNIT_EXPECT_EQ_MSG(test, list->type[i], want[i], "place %d", i);
+	for (i = 0; i < ARRAY_SIZE(want_end); i++)
+		KUNIT_EXPECT_EQ_MSG(test, list->group_end[i], want_end[i],
+				    "place %d", i);
+}
+
+/* A full table, and one that is empty. Every area is there exactly once. */
+static void ssw_test_order_limits(struct kunit *test)
+{
+	struct ssw_list *list = ssw_test_list(test);
+	struct ssw_candidate *cand;
+	DECLARE_BITMAP(seen, MAX_SWAPFILES) = { 0 };
+	int i;
+
+	cand = kunit_kcalloc(test, MAX_SWAPFILES, sizeof(*cand), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, cand);
+	for (i = 0; i < MAX_SWAPFILES; i++) {
+		cand[i].type = i;
+		cand[i].home = i % SSW_TEST_CPUS;
+		cand[i].prio = 1;
+	}
+	ssw_test_build(test, list, 6, cand, MAX_SWAPFILES);
+	for (i = 0; i < MAX_SWAPFILES; i++) {
+		KUNIT_EXPECT_FALSE(test, test_bit(list->type[i], seen));
+		__set_bit(list->type[i], seen);
+	}
+	KUNIT_EXPECT_TRUE(test, bitmap_full(seen, MAX_SWAPFILES));
+	KUNIT_EXPECT_EQ(test, list->nr_own, MAX_SWAPFILES / SSW_TEST_CPUS +
+			(MAX_SWAPFILES % SSW_TEST_CPUS > 6));
+	KUNIT_EXPECT_EQ(test, list->group_end[0], list->nr_own);
+
+	ssw_test_build(test, list, 6, cand, 0);
+	KUNIT_EXPECT_EQ(test, list->nr_own, 0);
+	KUNIT_EXPECT_EQ(test, list->nr_node, 0);
+}
+
+/* A home on a CPU whose node is unknown comes last. */
+static void ssw_test_order_no_node(struct kunit *test)
+{
+	struct ssw_list *list = ssw_test_list(test);
+	struct ssw_candidate cand[] = {
+		{ .type = 1, .home = SSW_TEST_CPUS }, { .type = 2, .home = 3 },
+	};
+
+	ssw_test_build(test, list, 0, cand, ARRAY_SIZE(cand));
+	KUNIT_EXPECT_EQ(test, list->type[0], 2);
+	KUNIT_EXPECT_EQ(test, list->type[1], 1);
+	KUNIT_EXPECT_EQ(test, list->nr_node, 0);
+}
+
+static void ssw_test_pick_home(struct kunit *test)
+{
+	u16 nr_areas[SSW_TEST_CPUS] = { 0 };
+	cpumask_t *cpus = kunit_kzalloc(test, sizeof(*cpus), GFP_KERNEL);
+	const struct ssw_topology *topo = &ssw_test_topology;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, cpus);
+	/* The bits are only numbers here; no such CPU has to exist. */
+	bitmap_set(cpumask_bits(cpus), 0, min(SSW_TEST_CPUS, nr_cpu_ids));
+	if (nr_cpu_ids < 4)
+		kunit_skip(test, "needs a cpumask of 4 CPUs, has %u", nr_cpu_ids);
+
+	/* The lowest, one after the other. */
+	for (i = 0; i < 4; i++) {
+		KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, NUMA_NO_NODE, topo), i);
+		nr_areas[i]++;
+	}
+	for (i = 0; i < SSW_TEST_CPUS; i++)
+		nr_areas[i] = 1;
+
+	/* All alike again: back to the front, or to the device's node. */
+	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, NUMA_NO_NODE, topo), 0);
+	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, 1, topo), 2);
+	nr_areas[2]++;
+	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, 1, topo), 3);
+
+	/* Fewer areas beat the nearer node. */
+	nr_areas[3]++;
+	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, 1, topo), 0);
+
+	/* Only the CPUs that are offered. */
+	bitmap_clear(cpumask_bits(cpus), 0, 1);
+	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, 0, topo), 1);
+}
+
+static void ssw_test_parse_bind(struct kunit *test)
+{
+	static const char * const bad[] = {
+		"", "\n", "-1", "-2", "1x", "x1", " ", "auto ", "AUTO", "on",
+		"4294967296", "4294967295", "99999", "0x1", "1,2", "1.0",
+	};
+	int bind, i;
+
+	bind = 77;
+	KUNIT_EXPECT_EQ(test, ssw_parse_bind("auto", &bind), 0);
+	KUNIT_EXPECT_EQ(test, bind, SSW_BIND_AUTO);
+	KUNIT_EXPECT_EQ(test, ssw_parse_bind("off\n", &bind), 0);
+	KUNIT_EXPECT_EQ(test, bind, SSW_BIND_OFF);
+	KUNIT_EXPECT_EQ(test, ssw_parse_bind("0", &bind), 0);
+	KUNIT_EXPECT_EQ(test, bind, 0);
+
+	bind = 77;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, ssw_parse_bind(bad[i], &bind), -EINVAL,
+				    "'%s'", bad[i]);
+		KUNIT_EXPECT_EQ(test, bind, 77);
+	}
+}
+
+static void ssw_test_parse_boot(struct kunit *test)
+{
+	static const char * const bad[] = {
+		"", "yes", "core,foo", "cor", "coree", "on,core", "off,core", ",",
+		"core,,lru",
+	};
+	bool core;
+	int i;
+
+	KUNIT_EXPECT_TRUE(test, ssw_parse_boot("on", &core));
+	KUNIT_EXPECT_TRUE(test, core);
+	KUNIT_EXPECT_TRUE(test, ssw_parse_boot("off", &core));
+	KUNIT_EXPECT_FALSE(test, core);
+	KUNIT_EXPECT_TRUE(test, ssw_parse_boot("core", &core));
+	KUNIT_EXPECT_TRUE(test, core);
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		KUNIT_EXPECT_FALSE_MSG(test, ssw_parse_boot(bad[i], &core),
+				       "'%s'", bad[i]);
+		KUNIT_EXPECT_FALSE_MSG(test, core, "'%s'", bad[i]);
+	}
+	KUNIT_EXPECT_FALSE(test, ssw_parse_boot(NULL, &core));
+}
+
+/* Through the page table and back, at the ends of both fields. */
+static void ssw_test_entry_roundtrip(struct kunit *test)
+{
+	static const unsigned long offsets[] = {
+		0, 1, U32_MAX, (1UL << 46) + 1, (1UL << 47) - 1,
+	};
+	unsigned int type;
+	int i;
+
+	for (type = 0; type < 1 << MAX_SWAPFILES_SHIFT; type++) {
+		for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+			swp_entry_t entry = swp_entry(type, offsets[i]);
+			pte_t pte = swp_entry_to_pte(entry);
+			swp_entry_t back = pte_to_swp_entry(pte);
+
+			KUNIT_ASSERT_EQ(test, back.val, entry.val);
+			KUNIT_ASSERT_EQ(test, swp_type(back), type);
+			KUNIT_ASSERT_EQ(test, swp_offset(back), offsets[i]);
+			KUNIT_ASSERT_FALSE(test, pte_present(pte));
+			KUNIT_ASSERT_FALSE(test, pte_none(pte));
+			KUNIT_ASSERT_FALSE(test, pte_swp_exclusive(pte));
+			/* shmem keeps entries in an xarray. */
+			back = radix_to_swp_entry(swp_to_radix_entry(entry));
+			KUNIT_ASSERT_EQ(test, back.val, entry.val);
+			/* And with the flags that live beside it. */
+			pte = pte_swp_mkexclusive(pte);
+			KUNIT_ASSERT_TRUE(test, pte_swp_exclusive(pte));
+			KUNIT_ASSERT_EQ(test, pte_to_swp_entry(pte).val, entry.val);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, generic_max_swapfile_size(), 1UL << 47);
+}
+
+/*
+ * L1TF: a page table entry of a swapped-out page must not look like the
+ * address of memory. For every offset that the limit allows, the topmost
+ * physical address bit of the machine has to be set.
+ */
+static void ssw_test_l1tf(struct kunit *test)
+{
+	unsigned long half = l1tf_pfn_limit();
+	unsigned long limit = min_t(unsigned long, 1UL << 47,
+				    half << (PAGE_SHIFT - SWP_OFFSET_FIRST_BIT));
+	unsigned long offsets[] = { 0, 1, limit / 2, limit - 1 };
+	unsigned int type;
+	int i;
+
+	if (swapfile_maximum_size != limit && swapfile_maximum_size != 1UL << 47)
+		KUNIT_FAIL(test, "limit is %lu, neither %lu nor 2^47",
+			   swapfile_maximum_size, limit);
+	for (type = 0; type < MAX_SWAPFILES; type++) {
+		for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+			pte_t pte = swp_entry_to_pte(swp_entry(type, offsets[i]));
+
+			KUNIT_ASSERT_NE_MSG(test,
+					    pte_val(pte) & (u64)half << PAGE_SHIFT,
+					    0, "type %u offset %lu", type, offsets[i]);
+		}
+	}
+}
+
+/* Decoded as the documentation says. */
+static void ssw_test_pagemap(struct kunit *test)
+{
+	const unsigned int nr_special = (1 << MAX_SWAPFILES_SHIFT) - MAX_SWAPFILES;
+	const u64 offset = (1ULL << 47) - 1;
+	DECLARE_BITMAP(seen, 256) = { 0 };
+	unsigned int type;
+
+	for (type = 0; type < 1 << MAX_SWAPFILES_SHIFT; type++) {
+		u64 frame = scaleswap_pagemap_frame(type, offset);
+		unsigned int code = (frame & 31) | (frame >> 52 & 7) << 5;
+		unsigned int want;
+
+		KUNIT_EXPECT_EQ(test, frame >> 55, 0);
+		KUNIT_EXPECT_EQ(test, frame >> 5 & offset, offset);
+		KUNIT_EXPECT_FALSE(test, test_bit(code, seen));
+		__set_bit(code, seen);
+		if (type < 32 - nr_special)
+			want = type;
+		else if (type >= MAX_SWAPFILES)
+			want = 32 - nr_special + type - MAX_SWAPFILES;
+		else
+			want = type + nr_special;
+		KUNIT_EXPECT_EQ_MSG(test, code, want, "type %u", type);
+		/* What a 5-bit type can express stands alone in the low bits. */
+		if (want < 32)
+			KUNIT_EXPECT_EQ(test, scaleswap_pagemap_frame(type, 3),
+					want | 3ULL << 5);
+	}
+}
+
+static struct kunit_case ssw_test_cases[] = {
+	KUNIT_CASE(ssw_test_order_distance),
+	KUNIT_CASE(ssw_test_order_cyclic),
+	KUNIT_CASE(ssw_test_order_no_own),
+	KUNIT_CASE(ssw_test_order_priority),
+	KUNIT_CASE(ssw_test_order_limits),
+	KUNIT_CASE(ssw_test_order_no_node),
+	KUNIT_CASE(ssw_test_pick_home),
+	KUNIT_CASE(ssw_test_parse_bind),
+	KUNIT_CASE(ssw_test_parse_boot),
+	KUNIT_CASE(ssw_test_entry_roundtrip),
+	KUNIT_CASE(ssw_test_l1tf),
+	KUNIT_CASE(ssw_test_pagemap),
+	{}
+};
+
+static struct kunit_suite ssw_test_suite = {
+	.name = "scaleswap",
+	.test_cases = ssw_test_cases,
+};
+kunit_test_suite(ssw_test_suite);

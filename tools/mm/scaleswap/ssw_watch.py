@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0
+"""scaleswap watch: rates of allocation per area and of each counter, repeated."""
+import ssw_io
+import ssw_status
+from ssw_util import EXIT_USAGE, ToolError, human, table
+
+DESCRIPTION = """\
+Shows, every interval, how many pages a second each area gave to its home CPU
+and to other CPUs, and how fast the counters grow. Ctrl-C ends it. Needs no
+root."""
+
+EPILOG = """\
+A recording is replayed as fast as it can be printed, by the times in it.
+"""
+
+
+def add_arguments(parser):
+    parser.add_argument('--interval', metavar='S', default='2', help='seconds (default 2)')
+    parser.add_argument('--count', metavar='N', help='stop after N intervals (default: never)')
+    ssw_status.add_source_arguments(parser)
+
+
+def parse_interval(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    # The upper limit also rules inf and nan out.
+    if not 0.01 <= value <= 86400:
+        raise ToolError(EXIT_USAGE, "bad interval '%s'" % text,
+                        'give seconds, from 0.01 to 86400')
+    return value
+
+
+def parse_count(text):
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and 0 < int(text)):
+        raise ToolError(EXIT_USAGE, "bad count '%s'" % text, 'give a number above 0')
+    return int(text)
+
+
+def grown(new, old):
+    """Growth of a counter; one that fell is of a new area and started at 0."""
+    return new - old if new >= old else new
+
+
+def per_second(count, seconds):
+    return '%.0f' % (count / seconds) if seconds > 0 else '-'
+
+
+def render(before, after, seconds):
+    """The lines of one interval."""
+    page = after['page_size']
+    # An area is another one when its type was given to another file.
+    old = {(area['type'], area['path']): area for area in before['areas']}
+    rows = [['TYPE', 'CPU', 'USED', 'USED%', 'HOME/s', 'FOREIGN/s', 'PATH']]
+    home_total = foreign_total = 0
+    for area in after['areas']:
+        earlier = old.get((area['type'], area['path']), {})
+        home = grown(area['allocs_home'], earlier.get('allocs_home', 0))
+        foreign = grown(area['allocs_foreign'], earlier.get('allocs_foreign', 0))
+        home_total += home
+        foreign_total += foreign
+        rows.append([str(area['type']), ssw_status.dash(area['cpu']),
+                     human(area['used'] * page), ssw_status.percent(area['used'], area['pages']),
+                     per_second(home, seconds), per_second(foreign, seconds), area['path']])
+    totals = after['totals']
+    rows.append(['all', '', human(totals['used'] * page),
+                 ssw_status.percent(totals['used'], totals['pages']),
+                 per_second(home_total, seconds), per_second(foreign_total, seconds), ''])
+    lines = table(rows, left=(6,))
+    counters = []
+    for group, prefix in (('stats', ''), ('fallback', 'fallback/')):
+        for name, value in after[group].items():
+            count = grown(value, before[group].get(name, 0))
+            counters.append('%s%s %s' % (prefix, name, per_second(count, seconds)))
+    lines.append('pages/s: ' + ', '.join(counters))
+    return lines
+
+
+def run(args, io):
+    interval = parse_interval(args.interval)
+    count = parse_count(args.count)
+    if args.record:
+        ssw_io.start_recording(io)
+    shown = 0
+    try:
+        start = earlier = io.time()
+        before = ssw_status.collect(io)
+        while count is None or shown < count:
+            io.sleep(interval)
+            if not io.next_frame():
+                break
+            now = io.time()
+            after = ssw_status.collect(io)
+            shown += 1
+            io.say('%safter %.1f s' % ('\n' if shown > 1 else '', now - start))
+            io.say('\n'.join(render(before, after, now - earlier)))
+            before, earlier = after, now
+    except KeyboardInterrupt:
+        pass    # the usual way to end it
+    finally:
+        if args.record:
+            ssw_io.save_recording(io, args.record)
+    if not shown and count is not None:
+        raise ToolError(EXIT_USAGE, 'the recording has one frame only: no rates',
+                        'record with "scaleswap watch --record FILE"')

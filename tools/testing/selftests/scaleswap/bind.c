@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vm.scaleswap.bind: what it takes, what it shows, and what the next
+ * swapon(2) makes of it.
+ */
+#include "ssw_test.h"
+
+#define PAGES	256
+
+SSW_FIXTURE(bind, SSW_NEED_ON | SSW_NEED_DIR)
+
+/* Write, then compare what is read back. */
+#define EXPECT_BIND(val, err, shown) do {				\
+	char now_[64] = "";						\
+									\
+	EXPECT_EQ(err, ssw_write(SSW_BIND, val))			\
+		TH_LOG("writing '%s' to " SSW_BIND, val);		\
+	EXPECT_LE(0, ssw_read(SSW_BIND, now_, sizeof(now_)));		\
+	EXPECT_STREQ(shown, now_)					\
+		TH_LOG("after writing '%s'", val);			\
+} while (0)
+
+SSW_TEST_F(bind, values_read_back)
+{
+	char last[16];
+
+	snprintf(last, sizeof(last), "%d", ssw_nr_possible() - 1);
+	EXPECT_BIND("off", 0, "off");
+	EXPECT_BIND("auto\n", 0, "auto");
+	EXPECT_BIND("0\n", 0, "0");
+	EXPECT_BIND(last, 0, last);
+	EXPECT_BIND("off\n", 0, "off");
+}
+
+SSW_TEST_F(bind, bad_values)
+{
+	static const char * const bad[] = {
+		"\n", " ", "garbage", "-1", "1x", "x1", "AUTO", "autos", "aut", "auto off", "on",
+		"0 1", "1,2", "1.5", "4294967296", "4294967295", "18446744073709551616",
+		"18446744073709551615", "-2147483648", "2147483648", "65536", "''", "%s",
+	};
+	char big[4096], past[16], max[16];
+
+	ASSERT_EQ(0, ssw_bind("auto"));
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_BIND(bad[i], -EINVAL, "auto");
+	}
+
+	/* A CPU that does not exist: one past the possible ones, and far past. */
+	snprintf(past, sizeof(past), "%d", ssw_nr_possible());
+	EXPECT_BIND(past, -EINVAL, "auto");
+	snprintf(max, sizeof(max), "%d", ssw_nr_possible() + 100000);
+	EXPECT_BIND(max, -EINVAL, "auto");
+
+	memset(big, '1', sizeof(big) - 1);
+	big[sizeof(big) - 1] = 0;
+	EXPECT_BIND(big, -EINVAL, "auto");
+	memset(big, ' ', sizeof(big) - 1);
+	EXPECT_BIND(big, -EINVAL, "auto");
+
+	/* Nothing written changes nothing. */
+	EXPECT_GE(0, ssw_write_n(SSW_BIND, "", 0));
+	EXPECT_BIND("bad", -EINVAL, "auto");
+
+	/* The same with a number set: the old one stays. */
+	ASSERT_EQ(0, ssw_bind("0"));
+	EXPECT_BIND("-1", -EINVAL, "0");
+	EXPECT_BIND(past, -EINVAL, "0");
+}
+
+SSW_TEST_F(bind, root_only)
+{
+	struct stat st;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, stat(SSW_BIND, &st));
+	EXPECT_EQ(0644U, st.st_mode & 07777);
+	EXPECT_EQ(0U, st.st_uid);
+
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+			_exit(2);
+		_exit(ssw_bind("auto") == -EACCES ? 0 : 1);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status) TH_LOG("a plain user could write " SSW_BIND);
+	EXPECT_BIND("off", 0, "off");
+}
+
+SSW_TEST_F(bind, off_makes_plain_area)
+{
+	int t;
+
+	ASSERT_EQ(0, ssw_mkfile(ssw_file(0), PAGES));
+	t = ssw_on(ssw_file(0), "off");
+	ASSERT_LE(0, t);
+	EXPECT_EQ(-1, ssw_area(t, "cpu"));
+	EXPECT_EQ(-1, ssw_area(t, "node"));
+	/* A plain area has no home to be moved from. */
+	EXPECT_EQ(-EOPNOTSUPP, ssw_rehome(t, "0"));
+	EXPECT_EQ(-1, ssw_area(t, "cpu"));
+}
+
+SSW_TEST_F(bind, stays_until_changed)
+{
+	char now[64];
+
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, ssw_mkfile(ssw_file(i), PAGES));
+	}
+	ASSERT_EQ(0, ssw_bind("0"));
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, ssw_swapon(ssw_file(i)));
+		EXPECT_EQ(0, ssw_area(ssw_type_of(ssw_file(i)), "cpu"));
+		ASSERT_LE(0, ssw_read(SSW_BIND, now, sizeof(now)));
+		EXPECT_STREQ("0", now) TH_LOG("swapon changed the setting");
+	}
+	ASSERT_EQ(0, ssw_swapoff(ssw_file(0)));
+	ASSERT_LE(0, ssw_read(SSW_BIND, now, sizeof(now)));
+	EXPECT_STREQ("0", now) TH_LOG("swapoff changed the setting");
+	/* It decides for the next swapon, not for areas that are on. */
+	ASSERT_EQ(0, ssw_bind("off"));
+	EXPECT_EQ(0, ssw_area(ssw_type_of(ssw_file(1)), "cpu"));
+	ASSERT_EQ(0, ssw_swapon(ssw_file(2)));
+	EXPECT_EQ(-1, ssw_area(ssw_type_of(ssw_file(2)), "cpu"));
+}
+
+SSW_TEST_F(bind, number_binds_there)
+{
+	int n = ssw_nr_possible();
+
+	/* From the top, so that it cannot be type == CPU. */
+	for (int i = 0; i < n && i < 16; i++) {
+		int t;
+
+		ASSERT_EQ(0, ssw_mkfile(ssw_file(i), PAGES));
+		t = ssw_on_cpu(ssw_file(i), n - 1 - i);
+		ASSERT_LE(0, t);
+		EXPECT_EQ(n - 1 - i, ssw_area(t, "cpu"));
+		/* Possible is enough; the links to the node are there for online ones. */
+		if (ssw_node_of(n - 1 - i) >= 0) {
+			EXPECT_EQ(ssw_node_of(n - 1 - i), ssw_area(t, "node"));
+		}
+	}
+}
+
+/*
+ * What `auto` has to choose: among the online CPUs with the fewest areas, one
+ * on the device's node, then the lowest.
+ */
+static int auto_choice(const int *areas, int device_node)
+{
+	int best = -1, best_local = 0;
+	cpu_set_t online;
+
+	ssw_online(&online);
+	for (int c = 0; c < CPU_SETSIZE; c++) {
+		int local;
+
+		if (!CPU_ISSET(c, &online))
+			continue;
+		local = device_node >= 0 && ssw_node_of(c) == device_node;
+		if (best < 0 || areas[c] < areas[best] ||
+		    (areas[c] == areas[best] && local > best_local)) {
+			best = c;
+			best_local = local;
+		}
+	}
+	return best;
+}
+
+SSW_TEST_F(bind, auto_spreads_over_cpus)
+{
+	int areas[CPU_SETSIZE] = { }, n, want;
+	cpu_set_t online;
+
+	ASSERT_EQ(0, ssw_online(&online));
+	/* More areas than CPUs: two rounds, and one more. */
+	n = 2 * CPU_COUNT(&online) + 1;
+	if (n > 33)
+		n = 33;
+	ASSERT_EQ(0, ssw_bind("auto"));
+	for (int i = 0; i < n; i++) {
+		int t, node;
+
+		ASSERT_EQ(0, ssw_mkfile(ssw_file(i), PAGES));
+		ASSERT_EQ(0, ssw_swapon(ssw_file(i)));
+		t = ssw_type_of(ssw_file(i));
+		ASSERT_LE(0, t);
+		node = ssw_area(t, "device_node");
+		want = auto_choice(areas, node);
+		ASSERT_EQ(want, ssw_area(t, "cpu"))
+			TH_LOG("area %d of %d, device node %d", i, n, node);
+		areas[want]++;
+	}
+}
+
+SSW_TEST_F(bind, auto_takes_the_gap)
+{
+	int areas[CPU_SETSIZE] = { }, t, cpus, gap;
+	cpu_set_t online;
+
+	ASSERT_EQ(0, ssw_online(&online));
+	cpus = CPU_COUNT(&online);
+	if (cpus < 2 || cpus > 64)
+		SKIP(return, "needs 2 to 64 CPUs");
+	ASSERT_EQ(0, ssw_bind("auto"));
+	for (int i = 0; i < cpus; i++) {
+		ASSERT_EQ(0, ssw_mkfile(ssw_file(i), PAGES));
+		ASSERT_EQ(0, ssw_swapon(ssw_file(i)));
+	}
+	/* A CPU whose area went away is the next choice. */
+	gap = ssw_area(ssw_type_of(ssw_file(cpus - 1)), "cpu");
+	ASSERT_EQ(0, ssw_swapoff(ssw_file(cpus - 1)));
+	ASSERT_EQ(0, ssw_swapon(ssw_file(cpus - 1)));
+	EXPECT_EQ(gap, ssw_area(ssw_type_of(ssw_file(cpus - 1)), "cpu"));
+
+	/* A plain area counts for nobody; one moved by hand counts where it is. */
+	t = ssw_type_of(ssw_file(0));
+	gap = ssw_area(t, "cpu");
+	ASSERT_EQ(0, ssw_swapoff(ssw_file(0)));
+	ASSERT_GE(cpus, ssw_on(ssw_file(0), "off"));
+	ASSERT_EQ(0, ssw_mkfile(ssw_file(cpus), PAGES));
+	t = ssw_on(ssw_file(cpus), "auto");
+	ASSERT_LE(0, t);
+	EXPECT_EQ(gap, ssw_area(t, "cpu"));
+	for (int c = 0; c < cpus; c++)
+		areas[c] = 1;
+	ASSERT_EQ(0, ssw_rehome(t, gap ? "0" : "1"));
+	areas[gap]--;
+	areas[gap ? 0 : 1]++;
+	ASSERT_EQ(0, ssw_mkfile(ssw_file(cpus + 1), PAGES));
+	t = ssw_on(ssw_file(cpus + 1), "auto");
+	ASSERT_LE(0, t);
+	EXPECT_EQ(auto_choice(areas, ssw_area(t, "device_node")), ssw_area(t, "cpu"));
+}
+
+SSW_TEST_F(bind, offline_cpu)
+{
+	int last = ssw_nr_possible() - 1, t;
+
+	if (last < 1)
+		SKIP(return, "needs two CPUs");
+	if (ssw_set_online(last, false))
+		SKIP(return, "CPU %d cannot be taken offline", last);
+
+	/* By number: allowed, it is a possible CPU. */
+	ASSERT_EQ(0, ssw_mkfile(ssw_file(0), PAGES));
+	t = ssw_on_cpu(ssw_file(0), last);
+	ASSERT_LE(0, t);
+	EXPECT_EQ(last, ssw_area(t, "cpu"));
+	ASSERT_EQ(0, ssw_swapoff(ssw_file(0)));
+
+	/* By auto: never, however many areas the online ones have. */
+	ASSERT_EQ(0, ssw_bind("auto"));
+	for (int i = 0; i < last * 2 && i < 16; i++) {
+		ASSERT_EQ(0, ssw_mkfile(ssw_file(i), PAGES));
+		ASSERT_EQ(0, ssw_swapon(ssw_file(i)));
+		EXPECT_NE(last, ssw_area(ssw_type_of(ssw_file(i)), "cpu"))
+			TH_LOG("auto chose an offline CPU");
+	}
+	EXPECT_EQ(0, ssw_set_online(last, true));
+}
+
+SSW_TEST_F(bind, two_areas_one_cpu)
+{
+	int a, b;
+
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, ssw_mkfile(ssw_file(i), PAGES));
+	}
+	a = ssw_on_cpu(ssw_file(0), 0);
+	b = ssw_on_cpu(ssw_file(1), 0);
+	ASSERT_LE(0, a);
+	ASSERT_LE(0, b);
+	EXPECT_NE(a, b);
+	EXPECT_EQ(0, ssw_area(a, "cpu"));
+	EXPECT_EQ(0, ssw_area(b, "cpu"));
+}
+
+TEST_HARNESS_MAIN
