@@ -56,8 +56,9 @@ tree: deps
 kernel: tree
 	@scripts/kernel $(CONFIG)
 
-boot: kernel
+boot:
 	@[ -n '$(SCRIPT)' ] || { echo 'make boot: ERROR: give SCRIPT=FILE, what to run in the guest' >&2; exit 1; }
+	@$(MAKE) --no-print-directory kernel CONFIG='$(CONFIG)'
 	@scripts/boot --kernel $(CONFIG) $(BOOT) $(SCRIPT) $(ARGS)
 
 demo: tree
@@ -79,7 +80,7 @@ export: deps
 	@OUT='$(OUT)' scripts/export
 
 deb: tree
-	@scripts/deps deb
+	@DEBCONFIG='$(DEBCONFIG)' scripts/deps deb
 	@DEBCONFIG='$(DEBCONFIG)' scripts/deb
 
 refresh: deps

@@ -2,9 +2,9 @@
 /*
  * ScaleSwap: what the rest of the kernel may call.
  *
- * Every call is behind a static key that is off unless the kernel was booted
- * with scaleswap=on, and is an empty stub when CONFIG_SCALESWAP is not set,
- * so callers need no #ifdef.
+ * Every call into mm/scaleswap is behind a static key that is off unless the
+ * kernel was booted with scaleswap=on, and is an empty stub when
+ * CONFIG_SCALESWAP is not set, so callers need no #ifdef.
  */
 #ifndef _LINUX_SCALESWAP_H
 #define _LINUX_SCALESWAP_H
@@ -74,7 +74,8 @@ int __scaleswap_swapon(struct swap_info_struct *si);
 void __scaleswap_enabled(struct swap_info_struct *si);
 void __scaleswap_swapoff(struct swap_info_struct *si);
 bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry);
-void scaleswap_table_full(void);
+void __scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry);
+void __scaleswap_table_full(void);
 
 /* mm/swapfile.c, for ScaleSwap alone */
 int swap_area_alloc(struct swap_info_struct *si, swp_entry_t *entry, int order);
@@ -101,8 +102,8 @@ static inline bool scaleswap_bound(unsigned int type)
  * @si: the area, set up but not yet enabled; its inode may be locked
  *
  * Context: process context, may sleep.
- * Return: 0, or -ENOMEM and swapon has to fail. Undone by scaleswap_swapoff(),
- * which may be called whether this was or not.
+ * Return: 0, or a negative errno (-ENOMEM) and swapon has to fail. Undone by
+ * scaleswap_swapoff(), which may be called whether this was or not.
  */
 static inline int scaleswap_swapon(struct swap_info_struct *si)
 {
@@ -115,7 +116,9 @@ static inline int scaleswap_swapon(struct swap_info_struct *si)
  * scaleswap_enabled_area - let CPUs find an area that has just been enabled
  * @si: the area, SWP_WRITEOK set and its priority known
  *
- * Context: process context, may sleep; swapon_mutex held.
+ * Also for an area that has been enabled again because swapoff failed.
+ *
+ * Context: process context, may sleep.
  */
 static inline void scaleswap_enabled_area(struct swap_info_struct *si)
 {
@@ -141,14 +144,45 @@ static inline void scaleswap_swapoff(struct swap_info_struct *si)
  * @entry: where the first slot goes; .val is 0 if none was to be had
  *
  * Context: process context, may sleep.
- * Return: true if @entry is the answer, false if there is no per-core area and
- * the caller has to go on as the base kernel does.
+ * @entry->val has to be 0.
+ *
+ * Return: true if @entry is the answer, false if there is no per-core area, or
+ * none with room, and the caller has to go on to the plain ones as the base
+ * kernel does.
  */
 static inline bool scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 {
 	if (static_branch_unlikely(&scaleswap_key))
 		return __scaleswap_alloc_swap(folio, entry);
 	return false;
+}
+
+/**
+ * scaleswap_alloc_plain - count what an allocation got after
+ * scaleswap_alloc_swap() had returned false
+ * @folio: the folio to swap out
+ * @entry: its first slot, .val is 0 if there was none
+ *
+ * Context: process context. The slots are still the caller's, so the area
+ * cannot go away.
+ */
+static inline void scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		__scaleswap_alloc_plain(folio, entry);
+}
+
+/**
+ * scaleswap_table_full - say that swapon fails because all types are in use
+ *
+ * The errno for it is EPERM, which sounds like something else.
+ *
+ * Context: any.
+ */
+static inline void scaleswap_table_full(void)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		__scaleswap_table_full();
 }
 
 #else /* CONFIG_SCALESWAP */
@@ -174,6 +208,10 @@ static inline void scaleswap_swapoff(struct swap_info_struct *si)
 static inline bool scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 {
 	return false;
+}
+
+static inline void scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
+{
 }
 
 static inline void scaleswap_table_full(void)

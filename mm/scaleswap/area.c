@@ -37,14 +37,8 @@ struct ssw_area *ssw_areas[MAX_SWAPFILES];
 unsigned int ssw_nr_bound;
 unsigned int ssw_nr_plain;
 
-/**
- * scaleswap_table_full - say why swapon has just failed
- *
- * The base kernel's errno for it is EPERM, which sounds like something else.
- *
- * Context: any.
- */
-void scaleswap_table_full(void)
+/* See scaleswap_table_full(). */
+void __scaleswap_table_full(void)
 {
 	pr_warn_ratelimited("all %d swap areas are in use; turn one off with swapoff before adding another\n",
 			    MAX_SWAPFILES);
@@ -97,29 +91,26 @@ int ssw_pick_home(const u16 *nr_areas, const struct cpumask *cpus, int dev_node,
 	return best;
 }
 
-static int ssw_auto_home(int dev_node)
+/* @nr_areas is scratch space for nr_cpu_ids numbers, all zero. */
+static int ssw_auto_home(u16 *nr_areas, int dev_node)
 {
-	u16 *nr_areas;
-	int type, cpu;
+	int type;
 
 	lockdep_assert_held(&ssw_mutex);
 
-	nr_areas = kcalloc(nr_cpu_ids, sizeof(*nr_areas), GFP_KERNEL);
-	if (!nr_areas)
-		return -ENOMEM;
 	for (type = 0; type < MAX_SWAPFILES; type++) {
 		if (scaleswap_home[type] >= 0)
 			nr_areas[scaleswap_home[type]]++;
 	}
 	/* A CPU may go offline meanwhile; then it is a home that is offline. */
-	cpu = ssw_pick_home(nr_areas, cpu_online_mask, dev_node, &ssw_topology);
-	kfree(nr_areas);
-	return cpu;
+	return ssw_pick_home(nr_areas, cpu_online_mask, dev_node, &ssw_topology);
 }
 
 static void ssw_set_home(unsigned int type, int cpu)
 {
 	lockdep_assert_held(&ssw_mutex);
+	if (scaleswap_home[type] == cpu)
+		return;
 	trace_scaleswap_bind(type, scaleswap_home[type], cpu);
 	WRITE_ONCE(scaleswap_home[type], cpu);
 }
@@ -131,35 +122,31 @@ static void ssw_set_home(unsigned int type, int cpu)
 int __scaleswap_swapon(struct swap_info_struct *si)
 {
 	struct ssw_area *area;
+	u16 *nr_areas;
 	int home;
 	int err;
 
+	/* All memory before the mutex: reclaim may take long. */
 	area = kzalloc(sizeof(*area), GFP_KERNEL);
-	if (!area)
-		return -ENOMEM;
+	nr_areas = kcalloc(nr_cpu_ids, sizeof(*nr_areas), GFP_KERNEL);
+	if (!area || !nr_areas)
+		goto err_free;
 	area->si = si;
 	area->dev_node = ssw_device_node(si);
 	area->stat = alloc_percpu(struct ssw_area_stat);
-	if (!area->stat) {
-		kfree(area);
-		return -ENOMEM;
-	}
+	if (!area->stat)
+		goto err_free;
 
 	mutex_lock(&ssw_mutex);
 	home = ssw_bind;
 	if (home == SSW_BIND_AUTO)
-		home = ssw_auto_home(area->dev_node);
+		home = ssw_auto_home(nr_areas, area->dev_node);
 	else if (home == SSW_BIND_OFF)
 		home = SSW_NO_HOME;
-	if (home == -ENOMEM) {
-		mutex_unlock(&ssw_mutex);
-		free_percpu(area->stat);
-		kfree(area);
-		return -ENOMEM;
-	}
 	ssw_set_home(si->type, home);
 	ssw_areas[si->type] = area;
 	mutex_unlock(&ssw_mutex);
+	kfree(nr_areas);
 
 	/* From here on scaleswap_swapoff() cleans up. */
 	err = kobject_init_and_add(&area->kobj, &ssw_area_ktype, ssw_areas_kobj,
@@ -167,6 +154,11 @@ int __scaleswap_swapon(struct swap_info_struct *si)
 	if (err)
 		__scaleswap_swapoff(si);
 	return err;
+
+err_free:
+	kfree(nr_areas);
+	kfree(area);
+	return -ENOMEM;
 }
 
 static unsigned int *ssw_counter(const struct ssw_area *area)
@@ -174,7 +166,10 @@ static unsigned int *ssw_counter(const struct ssw_area *area)
 	return scaleswap_home[area->si->type] >= 0 ? &ssw_nr_bound : &ssw_nr_plain;
 }
 
-/* See scaleswap_enabled_area(). */
+/*
+ * See scaleswap_enabled_area(). Called again if swapoff fails, which may have
+ * given the area another priority.
+ */
 void __scaleswap_enabled(struct swap_info_struct *si)
 {
 	struct ssw_area *area;
@@ -182,13 +177,16 @@ void __scaleswap_enabled(struct swap_info_struct *si)
 
 	mutex_lock(&ssw_mutex);
 	area = ssw_areas[si->type];
-	area->enabled = true;
 	home = scaleswap_home[si->type];
-	WRITE_ONCE(*ssw_counter(area), *ssw_counter(area) + 1);
-	ssw_order_rebuild();
-	mutex_unlock(&ssw_mutex);
-	if (home >= 0)
+	if (home >= 0 && !area->enabled)
 		pr_info("swap area %u is bound to CPU %d\n", si->type, home);
+	if (!area->enabled) {
+		area->enabled = true;
+		WRITE_ONCE(*ssw_counter(area), *ssw_counter(area) + 1);
+	}
+	if (home >= 0)
+		ssw_order_rebuild();
+	mutex_unlock(&ssw_mutex);
 }
 
 /* See scaleswap_swapoff(). */
@@ -212,9 +210,10 @@ void __scaleswap_swapoff(struct swap_info_struct *si)
 		area->enabled = false;
 		WRITE_ONCE(*ssw_counter(area), *ssw_counter(area) - 1);
 	}
-	if (scaleswap_home[si->type] >= 0)
+	if (scaleswap_home[si->type] >= 0) {
 		ssw_set_home(si->type, SSW_NO_HOME);
-	ssw_order_rebuild();
+		ssw_order_rebuild();
+	}
 	mutex_unlock(&ssw_mutex);
 	kobject_put(&area->kobj);
 }

@@ -34,27 +34,25 @@ static const char * const ssw_mechanisms[] = {
  * @arg: "on", "off", or mechanisms separated by commas; NULL counts as wrong
  * @core: set to whether the core (per-core areas) is to be on
  *
- * The other mechanisms work on per-core areas and turn the core on too. One
- * that this kernel does not have is reported and left out, as the rest works
- * without it.
+ * The other mechanisms work on per-core areas, so any of them turns the core
+ * on. What this kernel does not have or does not know is left out, as the rest
+ * works without it; a machine should not lose its swap over a misspelt word.
  *
  * Context: early boot; does not sleep.
- * Return: false if @arg has a word that means nothing; the core stays off.
+ * Return: false if @arg has a word that means nothing.
  */
 bool ssw_parse_boot(const char *arg, bool *core)
 {
-	bool on = false;
+	bool good = true;
 
 	*core = false;
-	if (!arg || !*arg)
-		return false;
-	if (!strcmp(arg, "off"))
-		return true;
+	if (!arg || !strcmp(arg, "off"))
+		return arg;
 	if (!strcmp(arg, "on")) {
 		*core = true;
 		return true;
 	}
-	while (*arg) {
+	do {
 		size_t len = strcspn(arg, ",");
 		int i;
 
@@ -63,24 +61,25 @@ bool ssw_parse_boot(const char *arg, bool *core)
 			    !strncmp(ssw_mechanisms[i], arg, len))
 				break;
 		}
-		if (i == ARRAY_SIZE(ssw_mechanisms))
-			return false;
-		if (i > 0)
-			pr_warn("'%s' is not built into this kernel, going on without it\n",
-				ssw_mechanisms[i]);
-		on = true;
+		if (i == ARRAY_SIZE(ssw_mechanisms)) {
+			pr_warn("scaleswap= does not know '%.*s', leaving it out\n",
+				(int)len, arg);
+			good = false;
+		} else {
+			if (i > 0)
+				pr_warn("'%s' is not built into this kernel, leaving it out\n",
+					ssw_mechanisms[i]);
+			*core = true;
+		}
 		arg += len;
-		if (*arg == ',')
-			arg++;
-	}
-	*core = on;
-	return true;
+	} while (*arg++ == ',');
+	return good;
 }
 
 static int __init ssw_setup(char *arg)
 {
 	if (!ssw_parse_boot(arg, &ssw_boot_core))
-		pr_err("bad value in scaleswap=%s, staying off; use on, off or a list of core,lru,evict,poll,zbatch,defrag\n",
+		pr_err("bad value in scaleswap=%s; use on, off or a list of core,lru,evict,poll,zbatch,defrag\n",
 		       arg ? arg : "");
 	return 0;
 }

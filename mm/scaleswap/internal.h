@@ -5,6 +5,7 @@
  * Lock order, outermost first:
  *
  *   inode->i_rwsem		(swapon holds the swap file's)
+ *     kernfs' locks		(kobject_add)
  *     swapon_mutex		(enabling an area)
  *       ssw_mutex
  *   cpu_hotplug_lock		(CPU online callback)
@@ -60,7 +61,8 @@ enum ssw_stat_item {
  * @SSW_FB_NO_AREA: the CPU has no area of its own
  * @SSW_FB_NO_BLOCK: areas had room, but no free block of the folio's order;
  *                   nothing was allocated and the caller splits the folio
- * @SSW_FB_ALL_FULL: all per-core areas were full; plain areas were tried
+ * @SSW_FB_ALL_FULL: all per-core areas were full; if there are plain areas,
+ *                   they were tried next
  * @SSW_NR_FALLBACKS: number of the above
  *
  * The trace event scaleswap_fallback shows these by name.
@@ -75,8 +77,8 @@ enum ssw_fallback {
 
 /**
  * struct ssw_area_stat - slots taken from one area by one CPU, in pages
- * @home: while that CPU was the area's home, or the area was plain
- * @foreign: while it was not
+ * @home: while that CPU was the area's home; for a plain area, all
+ * @foreign: while that CPU was not the area's home
  */
 struct ssw_area_stat {
 	u64 home;
@@ -121,19 +123,19 @@ struct ssw_list {
 
 /**
  * struct ssw_order - one CPU's search order
- * @seq: write side under ssw_mutex; readers check it only before they report
- *       that nothing was found, as any single entry that they read is
- *       validated by the area itself
+ * @seq: write side under ssw_mutex. What a reader finds is good whether the
+ *       list changed meanwhile or not, since the area decides; that it finds
+ *       nothing is only true if the list did not change
  * @turn: counts allocations, to take turns among own areas of equal priority
  * @spill_index: index of the foreign area that served last
- * @spill_left: how many more slots to take there before searching again
+ * @spill_left: how many more pages to put there before searching again
  * @list: the areas
  *
  * @turn and @spill_* are hints. They are written without synchronization by
  * whoever runs on the CPU.
  */
 struct ssw_order {
-	seqcount_mutex_t seq;
+	seqcount_t seq;
 	u32 turn;
 	u16 spill_index;
 	u16 spill_left;

@@ -19,11 +19,11 @@
 #include "internal.h"
 
 /*
- * A CPU without room of its own stays with a foreign area for that many slots,
- * about a cluster, so it writes sequentially and searches seldom; then it looks
- * again whether something nearer has room.
+ * A CPU without room of its own stays with a foreign area for that many pages,
+ * a cluster, so it writes sequentially and searches seldom; then it looks again
+ * whether something nearer has room.
  */
-#define SSW_SPILL_SLOTS		512
+#define SSW_SPILL_PAGES		512
 
 /* With own areas of equal priority, that many slots until the next one's turn. */
 #define SSW_TURN_SHIFT		6
@@ -160,9 +160,12 @@ void ssw_order_rebuild(void)
 
 		ssw_list_build(&ssw_scratch, cpu, ssw_candidates, nr,
 			       &ssw_topology);
+		/* A reader on this CPU must not find the writer preempted. */
+		preempt_disable();
 		write_seqcount_begin(&order->seq);
 		order->list = ssw_scratch;
 		write_seqcount_end(&order->seq);
+		preempt_enable();
 		WRITE_ONCE(order->spill_left, 0);
 		cond_resched();
 	}
@@ -182,9 +185,24 @@ int __init ssw_order_init(void)
 	if (!ssw_orders)
 		return -ENOMEM;
 	for_each_possible_cpu(cpu)
-		seqcount_mutex_init(&per_cpu_ptr(ssw_orders, cpu)->seq,
-				    &ssw_mutex);
+		seqcount_init(&per_cpu_ptr(ssw_orders, cpu)->seq);
 	return 0;
+}
+
+static bool ssw_has_room(const struct swap_info_struct *si)
+{
+	return (data_race(si->flags) & SWP_WRITEOK) &&
+	       READ_ONCE(si->inuse_pages) < READ_ONCE(si->pages);
+}
+
+static void ssw_area_count(unsigned int type, bool home, unsigned int pages)
+{
+	struct ssw_area_stat __percpu *stat = READ_ONCE(ssw_areas[type])->stat;
+
+	if (home)
+		this_cpu_add(stat->home, pages);
+	else
+		this_cpu_add(stat->foreign, pages);
 }
 
 /*
@@ -192,37 +210,38 @@ int __init ssw_order_init(void)
  * makes a walk over many full areas cheap. An area that is being turned off,
  * or whose number has been given to a plain one since the list was read, is
  * as good as full.
+ *
+ * The reference keeps a swapoff that has begun meanwhile from ending, and so
+ * the next swapon from setting up si->lock anew under us.
  */
 static enum ssw_try ssw_try_area(unsigned int type, int cpu, int order,
 				 swp_entry_t *entry)
 {
+	enum ssw_try result = SSW_TRY_FULL;
 	struct swap_info_struct *si;
-	struct ssw_area_stat __percpu *stat;
-	unsigned int nr = 1U << order;
 	int home;
 
 	if (type >= MAX_SWAPFILES)
 		return SSW_TRY_FULL;
-	home = READ_ONCE(scaleswap_home[type]);
 	si = swp_swap_info(swp_entry(type, 0));
-	if (home < 0 || !si || !(data_race(si->flags) & SWP_WRITEOK) ||
-	    READ_ONCE(si->inuse_pages) >= READ_ONCE(si->pages))
+	if (!si || !ssw_has_room(si) || !percpu_ref_tryget_live(&si->users))
 		return SSW_TRY_FULL;
-	/* The base kernel allocates blocks from block devices with clusters. */
-	if (order && (!(data_race(si->flags) & SWP_BLKDEV) ||
-		      !READ_ONCE(si->cluster_info)))
-		return SSW_TRY_NO_BLOCK;
-	if (!swap_area_alloc(si, entry, order))
-		return order && READ_ONCE(si->inuse_pages) < READ_ONCE(si->pages) ?
-		       SSW_TRY_NO_BLOCK : SSW_TRY_FULL;
 
-	/* The slot just taken keeps swapoff, and so the area, from going away. */
-	stat = READ_ONCE(ssw_areas[type])->stat;
-	if (home == cpu)
-		this_cpu_add(stat->home, nr);
-	else
-		this_cpu_add(stat->foreign, nr);
-	return SSW_TRY_OK;
+	home = READ_ONCE(scaleswap_home[type]);
+	if (home < 0)
+		goto out;
+	/* The base kernel allocates blocks from block devices with clusters. */
+	if (order && (!(data_race(si->flags) & SWP_BLKDEV) || !si->cluster_info)) {
+		result = SSW_TRY_NO_BLOCK;
+	} else if (swap_area_alloc(si, entry, order)) {
+		ssw_area_count(type, home == cpu, 1U << order);
+		result = SSW_TRY_OK;
+	} else if (order && ssw_has_room(si)) {
+		result = SSW_TRY_NO_BLOCK;
+	}
+out:
+	percpu_ref_put(&si->users);
+	return result;
 }
 
 /*
@@ -233,23 +252,23 @@ static enum ssw_try ssw_alloc_own(struct ssw_order *o, int cpu, int order,
 				  swp_entry_t *entry)
 {
 	const struct ssw_list *list = &o->list;
-	unsigned int nr_own = data_race(list->nr_own);
+	unsigned int nr_own = READ_ONCE(list->nr_own);
 	enum ssw_try result = SSW_TRY_FULL;
 	unsigned int begin, end, turn;
-	u32 n = data_race(o->turn);
+	u32 n = READ_ONCE(o->turn);
 
-	data_race(o->turn = n + 1);
+	WRITE_ONCE(o->turn, n + 1);
 	for (begin = 0; begin < nr_own; begin = end) {
 		/* May be torn by a rebuild; never outside the array, or stuck. */
-		end = data_race(list->group_end[begin]);
-		end = clamp(end, begin + 1, nr_own);
+		end = clamp(READ_ONCE(list->group_end[begin]), begin + 1, nr_own);
 		turn = end - begin > 1 ? (n >> SSW_TURN_SHIFT) % (end - begin) : 0;
 		for (unsigned int i = 0; i < end - begin; i++) {
 			unsigned int at = begin + (turn + i) % (end - begin);
 
-			switch (ssw_try_area(data_race(list->type[at]), cpu,
+			switch (ssw_try_area(READ_ONCE(list->type[at]), cpu,
 					     order, entry)) {
 			case SSW_TRY_OK:
+				ssw_stat_add(SSW_ALLOC_OWN, 1U << order);
 				return SSW_TRY_OK;
 			case SSW_TRY_NO_BLOCK:
 				result = SSW_TRY_NO_BLOCK;
@@ -266,23 +285,28 @@ static enum ssw_try ssw_alloc_foreign(struct ssw_order *o, int cpu, int order,
 				      swp_entry_t *entry)
 {
 	const struct ssw_list *list = &o->list;
-	unsigned int first = data_race(list->nr_own);
-	unsigned int nr = data_race(list->nr);
-	unsigned int left = data_race(o->spill_left);
-	unsigned int at = data_race(o->spill_index);
+	unsigned int first = READ_ONCE(list->nr_own);
+	unsigned int nr = READ_ONCE(list->nr);
+	unsigned int left = READ_ONCE(o->spill_left);
+	unsigned int at = READ_ONCE(o->spill_index);
 	enum ssw_try result = SSW_TRY_FULL;
+	unsigned int pages = 1U << order;
 	enum ssw_try one;
 
+	/* Nothing free anywhere: do not look at every area to find that out. */
+	if (get_nr_swap_pages() < pages)
+		return SSW_TRY_FULL;
+
 	if (left && at >= first && at < nr &&
-	    ssw_try_area(data_race(list->type[at]), cpu, order, entry) == SSW_TRY_OK) {
-		data_race(o->spill_left = left - 1);
+	    ssw_try_area(READ_ONCE(list->type[at]), cpu, order, entry) == SSW_TRY_OK) {
+		WRITE_ONCE(o->spill_left, left - min(left, pages));
 		goto found;
 	}
 	for (at = first; at < nr; at++) {
-		one = ssw_try_area(data_race(list->type[at]), cpu, order, entry);
+		one = ssw_try_area(READ_ONCE(list->type[at]), cpu, order, entry);
 		if (one == SSW_TRY_OK) {
-			data_race(o->spill_index = at);
-			data_race(o->spill_left = SSW_SPILL_SLOTS - 1);
+			WRITE_ONCE(o->spill_index, at);
+			WRITE_ONCE(o->spill_left, SSW_SPILL_PAGES - pages);
 			goto found;
 		}
 		if (one == SSW_TRY_NO_BLOCK)
@@ -290,8 +314,9 @@ static enum ssw_try ssw_alloc_foreign(struct ssw_order *o, int cpu, int order,
 	}
 	return result;
 found:
-	ssw_stat_add(at < data_race(list->nr_node) ? SSW_ALLOC_NODE : SSW_ALLOC_REMOTE,
-		     1U << order);
+	ssw_stat_add(at < READ_ONCE(list->nr_node) ? SSW_ALLOC_NODE : SSW_ALLOC_REMOTE,
+		     pages);
+	ssw_fallback(cpu, first ? SSW_FB_OWN_FULL : SSW_FB_NO_AREA, order);
 	return SSW_TRY_OK;
 }
 
@@ -314,40 +339,43 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 
 	if (!READ_ONCE(ssw_nr_bound))
 		return false;
-	entry->val = 0;
-	if (order && !IS_ENABLED(CONFIG_THP_SWAP))
+	if (order && !IS_ENABLED(CONFIG_THP_SWAP)) {
+		ssw_fallback(cpu, SSW_FB_NO_BLOCK, order);
 		return true;
+	}
 
 	o = per_cpu_ptr(ssw_orders, cpu);
 	do {
 		seq = read_seqcount_begin(&o->seq);
 		result = ssw_alloc_own(o, cpu, order, entry);
-		if (result == SSW_TRY_OK) {
-			ssw_stat_add(SSW_ALLOC_OWN, 1U << order);
-			return true;
-		}
-		if (result == SSW_TRY_NO_BLOCK)
-			break;
-		result = ssw_alloc_foreign(o, cpu, order, entry);
-		if (result == SSW_TRY_OK) {
-			ssw_fallback(cpu, data_race(o->list.nr_own) ?
-				     SSW_FB_OWN_FULL : SSW_FB_NO_AREA, order);
-			return true;
-		}
-	} while (read_seqcount_retry(&o->seq, seq));
+		if (result == SSW_TRY_FULL)
+			result = ssw_alloc_foreign(o, cpu, order, entry);
+		/* In this order, so that a successful read section ends, too. */
+	} while (read_seqcount_retry(&o->seq, seq) && result != SSW_TRY_OK);
 
+	if (result == SSW_TRY_OK)
+		return true;
 	if (result == SSW_TRY_NO_BLOCK) {
 		ssw_fallback(cpu, SSW_FB_NO_BLOCK, order);
 		return true;
 	}
+	ssw_fallback(cpu, SSW_FB_ALL_FULL, order);
 	/* Without plain areas do not even look at the lock that they share. */
-	if (READ_ONCE(ssw_nr_plain)) {
-		ssw_fallback(cpu, SSW_FB_ALL_FULL, order);
-		if (get_swap_pages(1, entry, order)) {
-			ssw_stat_add(SSW_ALLOC_PLAIN, 1U << order);
-			return true;
-		}
-	}
+	if (READ_ONCE(ssw_nr_plain))
+		return false;
 	ssw_stat_add(SSW_ALLOC_FAIL, 1U << order);
 	return true;
+}
+
+/* See scaleswap_alloc_plain(). */
+void __scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
+{
+	unsigned int pages = folio_nr_pages(folio);
+
+	if (!entry.val) {
+		ssw_stat_add(SSW_ALLOC_FAIL, pages);
+		return;
+	}
+	ssw_stat_add(SSW_ALLOC_PLAIN, pages);
+	ssw_area_count(swp_type(entry), true, pages);
 }

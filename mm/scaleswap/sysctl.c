@@ -8,6 +8,7 @@
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
+#include <linux/ctype.h>
 #include <linux/kernel.h>
 #include <linux/ratelimit.h>
 #include <linux/string.h>
@@ -41,7 +42,9 @@ int ssw_parse_bind(const char *arg, int *bind)
 		*bind = SSW_BIND_OFF;
 		return 0;
 	}
-	if (kstrtouint(arg, 10, &cpu) || cpu >= nr_cpu_ids || !cpu_possible(cpu))
+	/* kstrtouint() would take a sign. */
+	if (!isdigit(*arg) || kstrtouint(arg, 10, &cpu) ||
+	    cpu >= nr_cpu_ids || !cpu_possible(cpu))
 		return -EINVAL;
 	*bind = cpu;
 	return 0;
@@ -65,15 +68,24 @@ static int ssw_bind_handler(const struct ctl_table *table, int write,
 		return proc_dostring(&tmp, 0, buffer, lenp, ppos);
 	}
 
-	text[0] = '\0';
-	err = proc_dostring(&tmp, 1, buffer, lenp, ppos);
-	if (err)
-		return err;
-	/* proc_dostring() cuts what is too long; that must not become a CPU. */
-	if (strlen(text) >= SSW_BIND_LEN || ssw_parse_bind(text, &bind)) {
+	if (!*lenp)
+		return 0;
+	/*
+	 * Not proc_dostring(): it cuts what is too long, and stops at a newline
+	 * or zero in the middle. Neither must turn something into a CPU number.
+	 * Every write is a value, whatever was written before it.
+	 */
+	if (*lenp > SSW_BIND_LEN || memchr(buffer, '\0', *lenp)) {
+		err = -EINVAL;
+	} else {
+		memcpy(text, buffer, *lenp);
+		text[*lenp] = '\0';
+		err = ssw_parse_bind(text, &bind);
+	}
+	if (err) {
 		pr_warn_ratelimited("vm.scaleswap.bind takes auto, off or the number of a possible CPU (%*pbl)\n",
 				    cpumask_pr_args(cpu_possible_mask));
-		return -EINVAL;
+		return err;
 	}
 	if (bind != SSW_BIND_OFF && !static_key_enabled(&scaleswap_key)) {
 		pr_warn_ratelimited("areas cannot be bound: boot with scaleswap=on\n");
@@ -82,6 +94,7 @@ static int ssw_bind_handler(const struct ctl_table *table, int write,
 	mutex_lock(&ssw_mutex);
 	WRITE_ONCE(ssw_bind, bind);
 	mutex_unlock(&ssw_mutex);
+	*ppos += *lenp;
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <linux/kobject.h>
 #include <linux/mm.h>
 #include <linux/ratelimit.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <linux/topology.h>
@@ -151,19 +152,19 @@ static ssize_t device_node_show(struct ssw_area *area, char *buf)
 static ssize_t path_show(struct ssw_area *area, char *buf)
 {
 	struct file *file = READ_ONCE(area->si->swap_file);
-	char *path;
-	int len;
+	char *path, *end;
 
 	if (!file)
 		return -ENODEV;
-	path = file_path(file, buf, PAGE_SIZE - 1);
+	path = file_path(file, buf, PAGE_SIZE);
 	if (IS_ERR(path))
 		return PTR_ERR(path);
-	len = strlen(path);
-	memmove(buf, path, len);
-	buf[len] = '\n';
-	buf[len + 1] = '\0';
-	return len + 1;
+	/* One line whatever the name is; the escapes are those of /proc/swaps. */
+	end = mangle_path(buf, path, "\n\\");
+	if (!end || end == buf + PAGE_SIZE)
+		return -ENAMETOOLONG;
+	*end++ = '\n';
+	return end - buf;
 }
 
 static ssize_t pages_show(struct ssw_area *area, char *buf)

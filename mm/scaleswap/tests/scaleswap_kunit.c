@@ -3,21 +3,22 @@
  * KUnit tests of ScaleSwap's pure logic: search order, choice of a home,
  * parsing, and the encodings that depend on the width of the swap type.
  *
- * The machine in these tests is made up: 8 CPUs, two a node, four nodes at
+ * The machine in these tests is made up: 16 CPUs, four a node, four nodes at
  * distances that are not in the order of their numbers.
  */
 #include <kunit/test.h>
 #include <linux/bitmap.h>
 #include <linux/swap.h>
 #include <linux/swapops.h>
+#include <asm/processor.h>
 
 #include "../internal.h"
 
-#define SSW_TEST_CPUS	8
+#define SSW_TEST_CPUS	16
 
 static int ssw_test_cpu_node(int cpu)
 {
-	return cpu < SSW_TEST_CPUS ? cpu / 2 : NUMA_NO_NODE;
+	return cpu < SSW_TEST_CPUS ? cpu / 4 : NUMA_NO_NODE;
 }
 
 static int ssw_test_distance(int from, int to)
@@ -58,7 +59,9 @@ static struct ssw_list *ssw_test_list(struct kunit *test)
 static void ssw_test_order_distance(struct kunit *test)
 {
 	struct ssw_list *list = ssw_test_list(test);
-	static const u8 want_cpu[] = { 2, 3, 6, 7, 4, 5, 0, 1 };
+	static const u8 want_cpu[] = {
+		5, 6, 7, 4, 12, 13, 14, 15, 8, 9, 10, 11, 0, 1, 2, 3,
+	};
 	struct ssw_candidate cand[SSW_TEST_CPUS];
 	int i;
 
@@ -68,57 +71,49 @@ static void ssw_test_order_distance(struct kunit *test)
 		cand[i].home = i;
 		cand[i].prio = -i;
 	}
-	ssw_test_build(test, list, 2, cand, SSW_TEST_CPUS);
+	ssw_test_build(test, list, 5, cand, SSW_TEST_CPUS);
 	KUNIT_EXPECT_EQ(test, list->nr_own, 1);
-	KUNIT_EXPECT_EQ(test, list->nr_node, 2);
+	KUNIT_EXPECT_EQ(test, list->nr_node, 4);
 	for (i = 0; i < SSW_TEST_CPUS; i++)
 		KUNIT_EXPECT_EQ_MSG(test, list->type[i], 100 - want_cpu[i],
 				    "place %d", i);
 }
 
-/* Within a node the search begins after the own CPU and wraps around. */
+/*
+ * Within a node the search begins after the own CPU and wraps around. So CPUs
+ * without an area of their own do not all begin with the same one, either.
+ */
 static void ssw_test_order_cyclic(struct kunit *test)
 {
 	struct ssw_list *list = ssw_test_list(test);
 	struct ssw_candidate cand[] = {
-		{ .type = 0, .home = 0 }, { .type = 1, .home = 1 },
-		{ .type = 4, .home = 4 }, { .type = 5, .home = 5 },
+		{ .type = 40, .home = 0 }, { .type = 41, .home = 1 },
+		{ .type = 42, .home = 2 }, { .type = 43, .home = 3 },
 	};
-
-	/* CPU 5: own; 4 in its node; then node 0 (distance 20), 0 before 1. */
-	ssw_test_build(test, list, 5, cand, ARRAY_SIZE(cand));
-	KUNIT_EXPECT_EQ(test, list->type[0], 5);
-	KUNIT_EXPECT_EQ(test, list->type[1], 4);
-	KUNIT_EXPECT_EQ(test, list->type[2], 0);
-	KUNIT_EXPECT_EQ(test, list->type[3], 1);
-
-	/* CPU 1 looks at node 2 from itself upwards: 4 before 5. */
-	ssw_test_build(test, list, 1, cand, ARRAY_SIZE(cand));
-	KUNIT_EXPECT_EQ(test, list->type[0], 1);
-	KUNIT_EXPECT_EQ(test, list->type[1], 0);
-	KUNIT_EXPECT_EQ(test, list->type[2], 4);
-	KUNIT_EXPECT_EQ(test, list->type[3], 5);
-}
-
-/* Two CPUs that have no area of their own do not begin with the same one. */
-static void ssw_test_order_no_own(struct kunit *test)
-{
-	struct ssw_list *list = ssw_test_list(test);
-	struct ssw_candidate cand[] = {
-		{ .type = 9, .home = 0 }, { .type = 8, .home = 3 },
-		{ .type = 7, .home = 6 },
+	static const u8 want_own[] = { 42, 43, 40, 41 };
+	struct ssw_candidate few[] = {
+		{ .type = 40, .home = 0 }, { .type = 42, .home = 2 },
 	};
-	u8 first;
+	int i;
 
-	ssw_test_build(test, list, 4, cand, ARRAY_SIZE(cand));
+	ssw_test_build(test, list, 2, cand, ARRAY_SIZE(cand));
+	KUNIT_EXPECT_EQ(test, list->nr_own, 1);
+	KUNIT_EXPECT_EQ(test, list->nr_node, 4);
+	for (i = 0; i < ARRAY_SIZE(want_own); i++)
+		KUNIT_EXPECT_EQ_MSG(test, list->type[i], want_own[i], "place %d", i);
+
+	ssw_test_build(test, list, 1, few, ARRAY_SIZE(few));
 	KUNIT_EXPECT_EQ(test, list->nr_own, 0);
+	KUNIT_EXPECT_EQ(test, list->nr_node, 2);
+	KUNIT_EXPECT_EQ(test, list->type[0], 42);
+	ssw_test_build(test, list, 3, few, ARRAY_SIZE(few));
+	KUNIT_EXPECT_EQ(test, list->nr_own, 0);
+	KUNIT_EXPECT_EQ(test, list->type[0], 40);
+
+	/* From another node, too: the next higher number first. */
+	ssw_test_build(test, list, 15, few, ARRAY_SIZE(few));
 	KUNIT_EXPECT_EQ(test, list->nr_node, 0);
-	first = list->type[0];
-	KUNIT_EXPECT_EQ(test, first, 9);
-	ssw_test_build(test, list, 7, cand, ARRAY_SIZE(cand));
-	KUNIT_EXPECT_EQ(test, list->nr_own, 0);
-	KUNIT_EXPECT_EQ(test, list->nr_node, 1);
-	KUNIT_EXPECT_EQ(test, list->type[0], 7);
+	KUNIT_EXPECT_EQ(test, list->type[0], 40);
 }
 
 /* Own areas by priority, and groups of equal priority are marked. */
@@ -200,12 +195,12 @@ static void ssw_test_pick_home(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, cpus);
 	/* The bits are only numbers here; no such CPU has to exist. */
-	bitmap_set(cpumask_bits(cpus), 0, min(SSW_TEST_CPUS, nr_cpu_ids));
-	if (nr_cpu_ids < 4)
-		kunit_skip(test, "needs a cpumask of 4 CPUs, has %u", nr_cpu_ids);
+	if (nr_cpumask_bits < 8)
+		kunit_skip(test, "needs a cpumask of 8 CPUs, has %u", nr_cpumask_bits);
+	bitmap_set(cpumask_bits(cpus), 0, 8);
 
 	/* The lowest, one after the other. */
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < 8; i++) {
 		KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, NUMA_NO_NODE, topo), i);
 		nr_areas[i]++;
 	}
@@ -214,12 +209,12 @@ static void ssw_test_pick_home(struct kunit *test)
 
 	/* All alike again: back to the front, or to the device's node. */
 	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, NUMA_NO_NODE, topo), 0);
-	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, 1, topo), 2);
-	nr_areas[2]++;
-	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, 1, topo), 3);
+	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, 1, topo), 4);
+	nr_areas[4]++;
+	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, 1, topo), 5);
 
 	/* Fewer areas beat the nearer node. */
-	nr_areas[3]++;
+	nr_areas[0] = 0;
 	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, 1, topo), 0);
 
 	/* Only the CPUs that are offered. */
@@ -232,6 +227,7 @@ static void ssw_test_parse_bind(struct kunit *test)
 	static const char * const bad[] = {
 		"", "\n", "-1", "-2", "1x", "x1", " ", "auto ", "AUTO", "on",
 		"4294967296", "4294967295", "99999", "0x1", "1,2", "1.0",
+		"+1", "0\n1", "0\n\n", "auto\nx",
 	};
 	int bind, i;
 
@@ -253,33 +249,49 @@ static void ssw_test_parse_bind(struct kunit *test)
 
 static void ssw_test_parse_boot(struct kunit *test)
 {
-	static const char * const bad[] = {
-		"", "yes", "core,foo", "cor", "coree", "on,core", "off,core", ",",
-		"core,,lru",
+	static const struct {
+		const char *arg;
+		bool good;
+		bool core;
+	} want[] = {
+		{ "on", true, true },
+		{ "off", true, false },
+		{ "core", true, true },
+		{ "lru", true, true },
+		{ "core,lru,evict,poll,zbatch,defrag", true, true },
+		{ "", false, false },
+		{ "yes", false, false },
+		{ "cor", false, false },
+		{ "coree", false, false },
+		{ "ON", false, false },
+		{ ",", false, false },
+		{ "core,", false, true },
+		{ "core,,lru", false, true },
+		{ "core,nosuchthing", false, true },
+		{ "nosuchthing,core", false, true },
+		{ "off,core", false, true },
+		{ NULL, false, false },
 	};
 	bool core;
 	int i;
 
-	KUNIT_EXPECT_TRUE(test, ssw_parse_boot("on", &core));
-	KUNIT_EXPECT_TRUE(test, core);
-	KUNIT_EXPECT_TRUE(test, ssw_parse_boot("off", &core));
-	KUNIT_EXPECT_FALSE(test, core);
-	KUNIT_EXPECT_TRUE(test, ssw_parse_boot("core", &core));
-	KUNIT_EXPECT_TRUE(test, core);
-
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		KUNIT_EXPECT_FALSE_MSG(test, ssw_parse_boot(bad[i], &core),
-				       "'%s'", bad[i]);
-		KUNIT_EXPECT_FALSE_MSG(test, core, "'%s'", bad[i]);
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		core = !want[i].core;
+		KUNIT_EXPECT_EQ_MSG(test, ssw_parse_boot(want[i].arg, &core),
+				    want[i].good, "'%s'", want[i].arg);
+		KUNIT_EXPECT_EQ_MSG(test, core, want[i].core, "'%s'", want[i].arg);
 	}
-	KUNIT_EXPECT_FALSE(test, ssw_parse_boot(NULL, &core));
 }
 
-/* Through the page table and back, at the ends of both fields. */
+/*
+ * Through the page table and back, at the ends of both fields. The very last
+ * offset is left out: it is stored inverted, so with type 0 it is an empty page
+ * table entry, in the base kernel as well; no area is that large.
+ */
 static void ssw_test_entry_roundtrip(struct kunit *test)
 {
 	static const unsigned long offsets[] = {
-		0, 1, U32_MAX, (1UL << 46) + 1, (1UL << 47) - 1,
+		0, 1, U32_MAX, (1UL << 46) + 1, (1UL << 47) - 2,
 	};
 	unsigned int type;
 	int i;
@@ -299,9 +311,12 @@ static void ssw_test_entry_roundtrip(struct kunit *test)
 			/* shmem keeps entries in an xarray. */
 			back = radix_to_swp_entry(swp_to_radix_entry(entry));
 			KUNIT_ASSERT_EQ(test, back.val, entry.val);
-			/* And with the flags that live beside it. */
+			/* And with all the flags that live beside it. */
 			pte = pte_swp_mkexclusive(pte);
+			pte = pte_swp_mksoft_dirty(pte);
+			pte = pte_swp_mkuffd_wp(pte);
 			KUNIT_ASSERT_TRUE(test, pte_swp_exclusive(pte));
+			KUNIT_ASSERT_FALSE(test, pte_present(pte));
 			KUNIT_ASSERT_EQ(test, pte_to_swp_entry(pte).val, entry.val);
 		}
 	}
@@ -319,12 +334,13 @@ static void ssw_test_l1tf(struct kunit *test)
 	unsigned long limit = min_t(unsigned long, 1UL << 47,
 				    half << (PAGE_SHIFT - SWP_OFFSET_FIRST_BIT));
 	unsigned long offsets[] = { 0, 1, limit / 2, limit - 1 };
+	bool limited = boot_cpu_has_bug(X86_BUG_L1TF) &&
+		       l1tf_mitigation != L1TF_MITIGATION_OFF;
 	unsigned int type;
 	int i;
 
-	if (swapfile_maximum_size != limit && swapfile_maximum_size != 1UL << 47)
-		KUNIT_FAIL(test, "limit is %lu, neither %lu nor 2^47",
-			   swapfile_maximum_size, limit);
+	KUNIT_EXPECT_EQ(test, arch_max_swapfile_size(), limited ? limit : 1UL << 47);
+	KUNIT_EXPECT_EQ(test, swapfile_maximum_size, arch_max_swapfile_size());
 	for (type = 0; type < MAX_SWAPFILES; type++) {
 		for (i = 0; i < ARRAY_SIZE(offsets); i++) {
 			pte_t pte = swp_entry_to_pte(swp_entry(type, offsets[i]));
@@ -343,6 +359,15 @@ static void ssw_test_pagemap(struct kunit *test)
 	const u64 offset = (1ULL << 47) - 1;
 	DECLARE_BITMAP(seen, 256) = { 0 };
 	unsigned int type;
+
+	/* With all special types configured, in numbers. */
+	if (MAX_SWAPFILES == 247) {
+		KUNIT_EXPECT_EQ(test, scaleswap_pagemap_frame(22, 1), 0x36);
+		KUNIT_EXPECT_EQ(test, scaleswap_pagemap_frame(23, 1), 1ULL << 52 | 0x20);
+		KUNIT_EXPECT_EQ(test, scaleswap_pagemap_frame(246, 1), 7ULL << 52 | 0x3f);
+		KUNIT_EXPECT_EQ(test, scaleswap_pagemap_frame(247, 1), 0x37);
+		KUNIT_EXPECT_EQ(test, scaleswap_pagemap_frame(255, 1), 0x3f);
+	}
 
 	for (type = 0; type < 1 << MAX_SWAPFILES_SHIFT; type++) {
 		u64 frame = scaleswap_pagemap_frame(type, offset);
@@ -370,7 +395,6 @@ static void ssw_test_pagemap(struct kunit *test)
 static struct kunit_case ssw_test_cases[] = {
 	KUNIT_CASE(ssw_test_order_distance),
 	KUNIT_CASE(ssw_test_order_cyclic),
-	KUNIT_CASE(ssw_test_order_no_own),
 	KUNIT_CASE(ssw_test_order_priority),
 	KUNIT_CASE(ssw_test_order_limits),
 	KUNIT_CASE(ssw_test_order_no_node),

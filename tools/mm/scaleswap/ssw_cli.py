@@ -83,10 +83,6 @@ def main(argv, io=None):
         prog += ' ' + args.command
         if io is not None:
             io.dry = getattr(args, 'dry_run', False)
-        else:
-            # Paths may hold any byte; printing one must not fail.
-            for stream in (sys.stdout, sys.stderr):
-                stream.reconfigure(errors='backslashreplace')
         args.run(args, io or make_io(args))
         sys.stdout.flush()
         return 0

@@ -203,7 +203,6 @@ SSW_TEST_F(areas, rehome)
 		"18446744073709551616", "2147483648", "0 1",
 	};
 	int cpus = ssw_nr_possible(), t;
-	char *p = ssw_map(100, false);
 	long per[258];
 	char past[16];
 
@@ -225,7 +224,7 @@ SSW_TEST_F(areas, rehome)
 
 	/* Each CPU in turn: the pages it swaps then go there. */
 	for (int c = cpus - 1; c >= 0 && c >= cpus - 4; c--) {
-		char val[16];
+		char val[16], *p = ssw_map(100, false);
 
 		snprintf(val, sizeof(val), "%d\n", c);
 		ASSERT_EQ(0, ssw_rehome(t, val));
@@ -239,6 +238,7 @@ SSW_TEST_F(areas, rehome)
 		ASSERT_EQ(0, ssw_where(p, 100, per));
 		EXPECT_EQ(100, per[t]) TH_LOG("CPU %d does not use the area moved to it", c);
 		EXPECT_EQ(0, ssw_wrong(p, 100, c));
+		munmap(p, 100 * SSW_PAGE);
 	}
 }
 

@@ -147,31 +147,6 @@ SSW_TEST_F(bind, number_binds_there)
 	}
 }
 
-/*
- * What `auto` has to choose: among the online CPUs with the fewest areas, one
- * on the device's node, then the lowest.
- */
-static int auto_choice(const int *areas, int device_node)
-{
-	int best = -1, best_local = 0;
-	cpu_set_t online;
-
-	ssw_online(&online);
-	for (int c = 0; c < CPU_SETSIZE; c++) {
-		int local;
-
-		if (!CPU_ISSET(c, &online))
-			continue;
-		local = device_node >= 0 && ssw_node_of(c) == device_node;
-		if (best < 0 || areas[c] < areas[best] ||
-		    (areas[c] == areas[best] && local > best_local)) {
-			best = c;
-			best_local = local;
-		}
-	}
-	return best;
-}
-
 SSW_TEST_F(bind, auto_spreads_over_cpus)
 {
 	int areas[CPU_SETSIZE] = { }, n, want;
@@ -191,7 +166,7 @@ SSW_TEST_F(bind, auto_spreads_over_cpus)
 		t = ssw_type_of(ssw_file(i));
 		ASSERT_LE(0, t);
 		node = ssw_area(t, "device_node");
-		want = auto_choice(areas, node);
+		want = ssw_auto_choice(areas, node);
 		ASSERT_EQ(want, ssw_area(t, "cpu"))
 			TH_LOG("area %d of %d, device node %d", i, n, node);
 		areas[want]++;
@@ -235,7 +210,7 @@ SSW_TEST_F(bind, auto_takes_the_gap)
 	ASSERT_EQ(0, ssw_mkfile(ssw_file(cpus + 1), PAGES));
 	t = ssw_on(ssw_file(cpus + 1), "auto");
 	ASSERT_LE(0, t);
-	EXPECT_EQ(auto_choice(areas, ssw_area(t, "device_node")), ssw_area(t, "cpu"));
+	EXPECT_EQ(ssw_auto_choice(areas, ssw_area(t, "device_node")), ssw_area(t, "cpu"));
 }
 
 SSW_TEST_F(bind, offline_cpu)

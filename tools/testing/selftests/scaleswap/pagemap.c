@@ -110,6 +110,7 @@ SSW_TEST_F(pagemap, soft_dirty)
 		int t = some[i];
 		uint64_t clean, dirty;
 
+		p = ssw_map(2, false);
 		ASSERT_EQ(0, ssw_rehome(t, "0"));
 		ssw_stamp(p, 2, t);
 		ASSERT_EQ(0, ssw_write("/proc/self/clear_refs", "4"));
@@ -126,6 +127,7 @@ SSW_TEST_F(pagemap, soft_dirty)
 		EXPECT_EQ(dirty & ~PM_SOFT_DIRTY, ssw_pagemap(p + SSW_PAGE));
 		EXPECT_EQ(0, ssw_wrong(p, 1, t));
 		EXPECT_EQ(0, ssw_wrong(p + SSW_PAGE, 1, t + 500));
+		munmap(p, 2 * SSW_PAGE);
 		ASSERT_EQ(0, ssw_rehome(t, "1"));
 	}
 }
@@ -188,6 +190,12 @@ SSW_TEST_F(pagemap, uffd_wp)
 	}
 }
 
+/* MADV_HWPOISON tells the process at once that it lost a page. */
+static void on_sigbus(int sig)
+{
+	(void)sig;
+}
+
 /* Codes 23 to 31 are no areas' and mean what they mean in the base. */
 SSW_TEST_F(pagemap, special_codes)
 {
@@ -208,6 +216,7 @@ SSW_TEST_F(pagemap, special_codes)
 	close(fd);
 
 	/* A poisoned page: code 23, the page frame as offset. */
+	signal(SIGBUS, on_sigbus);
 	p = ssw_map(1, false);
 	ssw_stamp(p, 1, 1);
 	e = ssw_pagemap(p) & ((1ULL << 55) - 1);

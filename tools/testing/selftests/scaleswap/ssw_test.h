@@ -495,6 +495,31 @@ static inline int ssw_pin(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
 }
 
+/*
+ * What `auto` has to choose: among the online CPUs with the fewest areas, one
+ * on the device's node, then the lowest.
+ */
+static inline int ssw_auto_choice(const int *areas, int device_node)
+{
+	int best = -1, best_local = 0;
+	cpu_set_t online;
+
+	ssw_online(&online);
+	for (int c = 0; c < CPU_SETSIZE; c++) {
+		int local;
+
+		if (!CPU_ISSET(c, &online))
+			continue;
+		local = device_node >= 0 && ssw_node_of(c) == device_node;
+		if (best < 0 || areas[c] < areas[best] ||
+		    (areas[c] == areas[best] && local > best_local)) {
+			best = c;
+			best_local = local;
+		}
+	}
+	return best;
+}
+
 /* --- memory control groups --------------------------------------------- */
 
 /* Make group @name and move the caller into it. */
@@ -706,18 +731,29 @@ static inline int ssw_where(const char *p, size_t pages, long per[258])
 	return 0;
 }
 
-/* Swap the pages out, as far as it goes. The number of pages not in memory. */
+/*
+ * Swap the pages out, as far as it goes. The number of pages not in memory.
+ *
+ * Pages that were read back keep their slots as long as these are in the swap
+ * cache: a test of where pages go needs a fresh mapping.
+ */
 static inline long ssw_pageout(char *p, size_t pages)
 {
 	long per[258];
 
-	/* Twice: a page that another CPU looked at is passed over once. */
+	/* A page that is just being looked at is passed over: so, some tries. */
 	for (int i = 0; i < 3; i++) {
 		madvise(p, pages * SSW_PAGE, MADV_PAGEOUT);
 		if (ssw_where(p, pages, per))
 			return -1;
 		if (!per[256])
 			break;
+		/*
+		 * Pages that were touched on another CPU may wait there to be
+		 * put on the LRU, where alone reclaim finds them. Dropping
+		 * clean caches is what drains these queues on all CPUs.
+		 */
+		ssw_write("/proc/sys/vm/drop_caches", "1");
 	}
 	return pages - per[256];
 }
@@ -743,16 +779,18 @@ static inline struct ssw_load *ssw_loads(int n)
 /* Swap @pages out and in for ever, on @cpu (-1: anywhere), until told to stop. */
 static inline int ssw_load_start(struct ssw_load *l, int cpu, size_t pages)
 {
-	pid_t parent = getpid();
+	pid_t parent = getpid(), pid;
 	char *p;
 
 	memset(l, 0, sizeof(*l));
 	fflush(stdout);
-	l->pid = fork();
-	if (l->pid < 0)
+	pid = fork();
+	if (pid < 0)
 		return -errno;
-	if (l->pid)
+	if (pid) {
+		l->pid = pid;
 		return 0;
+	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);

@@ -10,33 +10,45 @@ SSW_FIXTURE(wide, SSW_NEED_ON | SSW_NEED_DIR | SSW_NEED_CG)
 /* /proc/swaps, sysfs, sysinfo and /proc/meminfo say the same. */
 static void check_sums(struct __test_metadata *_metadata, const char *when)
 {
-	static struct ssw_swap s[300];
-	int n = ssw_proc_swaps(s, 300);
-	long long kb = 0, used = 0, pages = 0, used_pages = 0, total = -1, free = -1;
+	static struct ssw_swap s[300], again[300];
+	long long kb, used, pages, used_pages, total = -1, free = -1;
 	struct sysinfo si;
 	char line[128];
-	FILE *f;
+	int n;
 
-	ASSERT_LE(0, n);
+	/*
+	 * Slots of pages that are gone are freed a little later. Numbers that
+	 * are to be compared have to be of one moment: no change meanwhile.
+	 */
+	for (int try = 0; try < 50; try++) {
+		FILE *f;
+
+		kb = used = pages = used_pages = 0;
+		n = ssw_proc_swaps(s, 300);
+		ASSERT_LE(0, n);
+		for (int i = 0; i < n; i++) {
+			kb += s[i].kb;
+			used += s[i].used_kb;
+		}
+		for (int t = 0; t < 256; t++) {
+			if (!ssw_area_exists(t))
+				continue;
+			pages += ssw_area(t, "pages");
+			used_pages += ssw_area(t, "used");
+		}
+		f = fopen("/proc/meminfo", "re");
+		ASSERT_NE(NULL, f);
+		while (fgets(line, sizeof(line), f)) {
+			sscanf(line, "SwapTotal: %lld", &total);
+			sscanf(line, "SwapFree: %lld", &free);
+		}
+		fclose(f);
+		ASSERT_EQ(0, sysinfo(&si));
+		if (ssw_proc_swaps(again, 300) == n && !memcmp(s, again, n * sizeof(s[0])))
+			break;
+		usleep(20000);
+	}
 	EXPECT_EQ(n, ssw_area_count()) TH_LOG("%s", when);
-	for (int i = 0; i < n; i++) {
-		kb += s[i].kb;
-		used += s[i].used_kb;
-	}
-	for (int t = 0; t < 256; t++) {
-		if (!ssw_area_exists(t))
-			continue;
-		pages += ssw_area(t, "pages");
-		used_pages += ssw_area(t, "used");
-	}
-	f = fopen("/proc/meminfo", "re");
-	ASSERT_NE(NULL, f);
-	while (fgets(line, sizeof(line), f)) {
-		sscanf(line, "SwapTotal: %lld", &total);
-		sscanf(line, "SwapFree: %lld", &free);
-	}
-	fclose(f);
-	ASSERT_EQ(0, sysinfo(&si));
 	EXPECT_EQ(kb, total) TH_LOG("SwapTotal, %s", when);
 	EXPECT_EQ(kb, pages * 4) TH_LOG("sum of pages, %s", when);
 	EXPECT_EQ(kb, (long long)(si.totalswap * si.mem_unit / 1024)) TH_LOG("totalswap, %s", when);
@@ -121,7 +133,8 @@ SSW_TEST_F(wide, limit_and_types)
 /* Pages in every one of 247 areas, out and in, and through swapoff. */
 SSW_TEST_F(wide, data_in_every_type)
 {
-	const size_t total = SSW_MAX_AREAS * (WIDE_PAGES - 1);
+	/* Too much for 246 areas. */
+	const size_t total = SSW_MAX_AREAS * WIDE_PAGES - WIDE_PAGES / 2;
 	int cpus = ssw_nr_possible(), empty = 0, first_empty = -1;
 	size_t part, at = 0;
 	long per[258], high = 0;

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0
+"""status: golden table and JSON of a recording, a tree, recording, and bad kernels."""
+import json
+import os
+import shutil
+import unittest
+
+import fake
+
+RECORDING = os.path.join(fake.DATA, 'status.rec')
+EMPTY = '''\
+# scaleswap recording 1
+@ 0
+/sys/kernel/mm/scaleswap/enabled 1
+/sys/kernel/mm/scaleswap/areas_max 247
+/proc/sys/vm/scaleswap/bind off
+/sys/kernel/mm/scaleswap/stats/alloc_own 0
+/sys/kernel/mm/scaleswap/stats/fallback/own_full 0
+'''
+
+
+class Status(fake.Case):
+    def tool(self, line, replace=False):
+        return super().tool(line, replace)
+
+    def make_tree(self):
+        """The recording, laid out as files."""
+        tree = self.root + '/tree'
+        with open(RECORDING) as file:
+            for line in file:
+                if line.startswith('/'):
+                    name, _, value = line.rstrip('\n').partition(' ')
+                    os.makedirs(os.path.dirname(tree + name), exist_ok=True)
+                    with open(tree + name, 'w') as one:
+                        one.write(value + '\n')
+        return tree
+
+    def recording(self, text):
+        path = self.root + '/x.rec'
+        with open(path, 'w') as file:
+            file.write(text)
+        return path
+
+    def test_table(self):
+        self.golden('status.txt', self.works('status --replay ' + RECORDING))
+
+    def test_json(self):
+        text = self.works('status --json --replay ' + RECORDING)
+        self.golden('status.json', text)
+        status = json.loads(text)
+        self.assertEqual(status['totals']['used'], sum(a['used'] for a in status['areas']))
+        self.assertEqual([a['type'] for a in status['areas']], [0, 1, 2, 10, 31])
+
+    def test_tree(self):
+        self.golden('status.txt', self.works('status --root ' + self.make_tree()))
+
+    def test_record_and_replay(self):
+        path = self.root + '/again.rec'
+        self.works('status --record %s --root %s' % (path, self.make_tree()))
+        self.golden('status.txt', self.works('status --replay ' + path))
+
+    def test_area_gone_while_reading(self):
+        # swapoff between the listing and the reading: an empty directory that
+        # is gone at the second look.
+        import ssw_io
+        tree = self.make_tree()
+        real = ssw_io.IO.read
+
+        def read(io, path):
+            if path.endswith('/areas/2/cpu'):
+                shutil.rmtree(tree + os.path.dirname(path))
+            return real(io, path)
+        ssw_io.IO.read = read
+        try:
+            status = json.loads(self.works('status --json --root ' + tree))
+        finally:
+            ssw_io.IO.read = real
+        self.assertEqual([a['type'] for a in status['areas']], [0, 1, 10, 31])
+
+    def test_file_of_an_area_missing(self):
+        tree = self.make_tree()
+        os.unlink(tree + '/sys/kernel/mm/scaleswap/areas/2/used')
+        self.fails('status --root ' + tree, 1, 'areas/2/used')
+
+    def test_no_area(self):
+        out = self.works('status --replay ' + self.recording(EMPTY))
+        self.assertIn('no swap area is active', out)
+        self.assertIn('0 per-core, 0 plain, at most 247', out)
+
+    def test_unknown_counter_is_shown_last(self):
+        text = EMPTY + ('/sys/kernel/mm/scaleswap/stats/aaa 7\n'
+                        '/sys/kernel/mm/scaleswap/stats/fallback/bbb 8\n')
+        out = self.works('status --replay ' + self.recording(text))
+        self.assertRegex(out, r'alloc_own +0\n +aaa +7\n')
+        self.assertRegex(out, r'own_full +0\n +fallback/bbb +8\n')
+
+    def test_not_a_number(self):
+        text = EMPTY.replace('areas_max 247', 'areas_max many')
+        self.fails('status --replay ' + self.recording(text), 1, "'many' is not a number")
+
+    def test_no_feature(self):
+        tree = self.make_tree()
+        shutil.rmtree(tree + '/sys/kernel/mm/scaleswap')
+        self.fails('status --root ' + tree, 4, 'no ScaleSwap', 'CONFIG_SCALESWAP=y')
+
+    def test_no_sysfs(self):
+        tree = self.make_tree()
+        shutil.rmtree(tree + '/sys')
+        self.fails('status --root ' + tree, 4, 'mount -t sysfs')
+
+    def test_switched_off(self):
+        text = EMPTY.replace('enabled 1', 'enabled 0')
+        self.fails('status --replay ' + self.recording(text), 4, 'add scaleswap=on')
+
+    def test_root_missing(self):
+        self.fails('status --root %s/nowhere' % self.root, 6, 'is not a directory')
+
+    def test_recording_missing(self):
+        self.fails('status --replay %s/nowhere' % self.root, 1, 'No such file')
+
+    def test_bad_recordings(self):
+        for text in ('', 'hello\n', '# scaleswap recording 1\n',
+                     '# scaleswap recording 1\n/a 1\n', '# scaleswap recording 1\n@ x\n',
+                     '# scaleswap recording 1\n@ 1\nrubbish\n'):
+            self.fails('status --replay ' + self.recording(text), 2)
+
+    def test_sources_exclude_each_other(self):
+        self.fails('status --root /x --replay /y', 2)
+        self.fails('status --record /x --replay /y', 2)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0
+"""watch: golden rates of a recording, areas that come and go, bad arguments."""
+import os
+import unittest
+
+import fake
+import ssw_watch
+
+RECORDING = os.path.join(fake.DATA, 'watch.rec')
+
+
+class Watch(fake.Case):
+    def tool(self, line, replace=False):
+        return super().tool(line, replace)
+
+    def test_golden(self):
+        self.golden('watch.txt', self.works('watch --replay ' + RECORDING))
+
+    def test_count(self):
+        out = self.works('watch --count 1 --replay ' + RECORDING)
+        self.assertEqual(out.count('after '), 1)
+        with open(os.path.join(fake.DATA, 'watch.txt')) as file:
+            self.assertTrue(file.read().startswith(out))
+
+    def test_record_and_replay(self):
+        # A tree stands still: all rates are 0.
+        tree = self.root + '/tree'
+        frames = 0
+        with open(RECORDING) as file:
+            for line in file:
+                frames += line.startswith('@')
+                if line.startswith('/') and frames == 1:
+                    name, _, value = line.rstrip('\n').partition(' ')
+                    os.makedirs(os.path.dirname(tree + name), exist_ok=True)
+                    with open(tree + name, 'w') as one:
+                        one.write(value + '\n')
+        path = self.root + '/x.rec'
+        live = self.works('watch --interval 0.01 --count 2 --root %s --record %s' % (tree, path))
+        self.assertEqual(self.works('watch --replay ' + path), live)
+        self.assertIn('alloc_own 0,', live)
+
+    def test_interrupt_is_the_usual_end(self):
+        import ssw_io
+        real = ssw_io.Replay.sleep
+
+        def sleep(io, seconds):
+            raise KeyboardInterrupt
+        ssw_io.Replay.sleep = sleep
+        try:
+            self.assertEqual(self.tool('watch --replay ' + RECORDING), (0, '', ''))
+        finally:
+            ssw_io.Replay.sleep = real
+
+    def test_one_frame(self):
+        self.fails('watch --count 1 --replay %s/status.rec' % fake.DATA, 2, 'one frame')
+
+    def test_bad_arguments(self):
+        for text in ('0', '-1', 'x', 'nan', 'inf', '1e9', ''):
+            self.fails(['watch', '--interval=' + text, '--replay', RECORDING], 2, 'bad interval')
+        for text in ('0', '-1', '1.5', 'x'):
+            self.fails(['watch', '--count=' + text, '--replay', RECORDING], 2, 'bad count')
+
+    def test_counter_that_fell(self):
+        self.assertEqual(ssw_watch.grown(10, 4), 6)
+        self.assertEqual(ssw_watch.grown(3, 4), 3)
+
+    def test_no_time_passed(self):
+        self.assertEqual(ssw_watch.per_second(5, 0), '-')
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,216 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The stamped workload over per-core areas, in all its forms: processes, threads, shared
+# memory, copy-on-write, huge pages, zswap on top, a swap limit.
+. "$(dirname "$0")/common.sh"
+need_root
+need_on
+need_dir
+
+# First of all: the workload itself must see a mixed-up page.
+sees_a_mix_up() {
+	"$DIR/stamp" --size 4 --procs 2 --spoil >/tmp/spoil.out
+	same "exit status with two pages mixed up" 1 $? || return 1
+	grep -q '^wrong=[1-9]' /tmp/spoil.out || fail "wrong pages not counted: $(cat /tmp/spoil.out)"
+}
+
+homes() { cat $SYS/areas/*/allocs_home | awk '{ s += $1 } END { print s }'; }
+
+# Every CPU has an area with room: nobody takes from another's.
+pinned_use_own_area() {
+	local a
+	all_off
+	area_each_cpu 65536 || return 1
+	workload 24 --size 64 --procs "$(online_cpus | wc -l)" --pin --rewrite || return 1
+	for a in "$SYS"/areas/*; do
+		[ "$(cat "$a/allocs_home")" -gt 100 ] ||
+			fail "area $a: only $(cat "$a/allocs_home") pages by its own CPU" || return 1
+		same "allocs_foreign of area $a" 0 "$(cat "$a/allocs_foreign")" || return 1
+	done
+}
+
+threads_pinned() {
+	workload 24 --size 64 --threads "$(online_cpus | wc -l)" --pin --full
+}
+
+threads_that_move() {
+	workload 24 --size 64 --threads 6 --random --full --passes 3
+}
+
+procs_random_rewrite() {
+	workload 24 --size 64 --procs 6 --random --rewrite --seed 7
+}
+
+copy_on_write() {
+	workload 24 --size 48 --procs 3 --cow
+}
+
+shared_memory() {
+	workload 24 --size 64 --procs 4 --shmem --pin
+}
+
+file_on_tmpfs() {
+	local before ret=0
+	mkdir -p /tmp/ssw-tmpfs
+	mount -t tmpfs -o size=128m tmpfs /tmp/ssw-tmpfs || fail "cannot mount a tmpfs" || return 1
+	before=$(vmstat pswpout)
+	# Pages of a file that nobody maps: written, pushed out, read back.
+	# shellcheck disable=SC2016
+	in_group 16 bash -c '
+		cd /tmp/ssw-tmpfs
+		for i in 1 2 3 4; do
+			head -c 8388608 /dev/urandom | tee file$i | md5sum >sum$i || exit 1
+		done
+		for i in 1 2 3 4; do
+			md5sum <file$i | cmp - sum$i || exit 1
+		done' || ret=1
+	umount /tmp/ssw-tmpfs
+	[ $ret = 0 ] || fail "a tmpfs file came back different" || return 1
+	[ $(($(vmstat pswpout) - before)) -ge 1000 ] || fail "nothing was swapped out"
+}
+
+huge_pages() {
+	local t=/sys/kernel/mm/transparent_hugepage dev c=0 ret=0
+	[ -n "$SSW_BDEVS" ] || return 4
+	[ -e $t/hugepages-64kB/enabled ] || return 4
+	all_off
+	for dev in $SSW_BDEVS; do
+		mkswap "$dev" 131072 >/dev/null && echo "$c" >$BIND && swapon "$dev" ||
+			fail "cannot swap on $dev" || return 1
+		c=$((c + 1))
+		[ -e /sys/devices/system/cpu/cpu$c ] || break
+	done
+	echo off >$BIND
+	echo madvise >$t/hugepages-64kB/enabled
+	echo never >$t/hugepages-2048kB/enabled
+	local before
+	before=$(cat $t/hugepages-64kB/stats/swpout)
+	workload 32 --size 80 --threads 4 --thp --pin --rewrite --full || ret=1
+	[ "$(cat $t/hugepages-64kB/stats/swpout)" -gt "$before" ] ||
+		fail "no huge page was swapped out whole" || ret=1
+	echo madvise >$t/hugepages-2048kB/enabled
+	workload 40 --size 80 --procs 3 --thp --pin --full || ret=1
+	echo never >$t/hugepages-64kB/enabled
+	all_off
+	return $ret
+}
+
+more_areas_than_cpus() {
+	local i f
+	all_off
+	echo auto >$BIND
+	for i in $(seq 1 $(($(online_cpus | wc -l) * 3 + 1))); do
+		f=$(mkarea "many$i" 6144) && swapon "$f" || fail "area $i" || return 1
+	done
+	echo off >$BIND
+	workload 24 --size 64 --procs 4 --pin
+}
+
+more_cpus_than_areas() {
+	local f
+	all_off
+	f=$(mkarea one 98304) && echo 0 >$BIND && swapon "$f" || fail "one area" || return 1
+	echo off >$BIND
+	workload 24 --size 64 --procs 4 --pin
+}
+
+# Own areas too small, so that everything spills over, to plain ones too.
+spill_over() {
+	local f before
+	all_off
+	area_each_cpu 4096 || return 1
+	f=$(mkarea plain 131072) && swapon "$f" || fail "plain area" || return 1
+	before=$(stat_of alloc_plain)
+	workload 24 --size 64 --procs 4 --pin --rewrite || return 1
+	[ $(($(stat_of alloc_plain) - before)) -gt 100 ] ||
+		fail "the plain area was not used though the others were full"
+}
+
+plain_beside_percore() {
+	local f before
+	all_off
+	before=$(stat_of alloc_plain)
+	f=$(mkarea plain 65536) && swapon -p 32000 "$f" || fail "plain area" || return 1
+	area_each_cpu 65536 || return 1
+	workload 24 --size 64 --procs 4 --pin || return 1
+	same "pages for the plain area, though of the highest priority" "$before" \
+		"$(stat_of alloc_plain)"
+}
+
+on_zswap() {
+	local p=/sys/module/zswap/parameters ret=0
+	[ -e $p/enabled ] || return 4
+	all_off
+	area_each_cpu 65536 || return 1
+	echo 1 >$p/enabled || fail "cannot switch zswap on" || return 1
+	local before
+	before=$(vmstat zswpout)
+	# Stamped thinly, the pages compress: most stay in zswap.
+	MAY_NOT_WRITE=1 workload 24 --size 64 --procs 4 --pin --rewrite || ret=1
+	[ $(($(vmstat zswpout) - before)) -gt 1000 ] || fail "zswap took no pages" || ret=1
+	# Stamped in full they do not: written through to the areas.
+	MAY_NOT_WRITE=1 workload 24 --size 64 --threads 4 --full || ret=1
+	echo 0 >$p/enabled
+	return $ret
+}
+
+swap_limit() {
+	local peak
+	all_off
+	area_each_cpu 65536 || return 1
+	# 40 MB of pages, 32 of memory, 12 of swap: just fits. More than 12 must not be used.
+	SWAP_MAX=$((12 << 20)) workload 32 --size 40 --procs 2 --pin || return 1
+	peak=$(cat /tmp/ssw-swap.peak 2>/dev/null || echo 0)
+	[ "$peak" -gt 0 ] || fail "no swap was charged to the group" || return 1
+	[ "$peak" -le $((12 << 20)) ] || fail "$peak bytes of swap with a limit of $((12 << 20))" || return 1
+	# And what is uncharged is all that was charged: a second group gets as much.
+	SWAP_MAX=$((12 << 20)) workload 32 --size 40 --procs 2 --pin
+}
+
+charges_end_at_nought() {
+	local g=$CG/ssw-work left
+	all_off
+	area_each_cpu 65536 || return 1
+	mkdir -p $g && echo $((24 << 20)) >$g/memory.max || return 4
+	# shellcheck disable=SC2016
+	bash -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' $g "$DIR/stamp" --quiet --size 64 --procs 4 ||
+		fail "stamp failed" || return 1
+	left=$(cat $g/memory.swap.current)
+	all_off
+	same "memory.swap.current after swapoff" 0 "$(cat $g/memory.swap.current)" || return 1
+	# Slots that are kept back in per-CPU caches may be charged until then, no more.
+	[ "$left" -le $((64 * 4096 * $(online_cpus | wc -l))) ] ||
+		fail "$left bytes of swap are charged to a group without processes" || return 1
+	rmdir $g
+}
+
+verified_by_stress_ng() {
+	command -v stress-ng >/dev/null && stress-ng --version >/dev/null 2>&1 || return 4
+	all_off
+	area_each_cpu 65536 || return 1
+	in_group 24 stress-ng --vm 4 --vm-bytes 64M --vm-keep --vm-method mod-info --verify \
+		--vm-ops 200 --timeout 60 --oomable 2>&1 || fail "stress-ng --verify: status $?"
+}
+
+TESTS="sees_a_mix_up pinned_use_own_area threads_pinned threads_that_move procs_random_rewrite
+copy_on_write shared_memory file_on_tmpfs huge_pages more_areas_than_cpus more_cpus_than_areas
+spill_over plain_beside_percore on_zswap swap_limit charges_end_at_nought verified_by_stress_ng"
+
+ktap_print_header
+# shellcheck disable=SC2086
+set -- $TESTS
+ktap_set_plan $#
+all_off
+for t in "$@"; do
+	text=$("$t" 2>&1)
+	case $? in
+	0) ktap_test_pass "$t" ;;
+	4) ktap_test_skip "$t" ;;
+	*)
+		printf '%s\n' "$text" | sed 's/^/# /'
+		ktap_test_fail "$t"
+		;;
+	esac
+done
+all_off
+ktap_finished
