@@ -89,4 +89,4 @@ refresh: deps
 clean:
 	@echo "clean: removing kernels, tree, initramfs and logs from $(BUILD)"
 	@cd '$(BUILD)' 2>/dev/null || exit 0; rm -rf out tree tree.new tree.manifest* tree.stamp \
-		initramfs logs export deb .stage-* base.old base.new
+		initramfs logs run export deb .stage-* check-* config.* base.old base.new

@@ -33,6 +33,7 @@ static const char * const ssw_mechanisms[] = {
  * ssw_parse_boot - parse the value of the boot parameter scaleswap=
  * @arg: "on", "off", or mechanisms separated by commas; NULL counts as wrong
  * @core: set to whether the core (per-core areas) is to be on
+ * @tell: whether to report in the kernel log what is left out
  *
  * The other mechanisms work on per-core areas, so any of them turns the core
  * on. What this kernel does not have or does not know is left out, as the rest
@@ -41,7 +42,7 @@ static const char * const ssw_mechanisms[] = {
  * Context: early boot; does not sleep.
  * Return: false if @arg has a word that means nothing.
  */
-bool ssw_parse_boot(const char *arg, bool *core)
+bool ssw_parse_boot(const char *arg, bool *core, bool tell)
 {
 	bool good = true;
 
@@ -62,11 +63,12 @@ bool ssw_parse_boot(const char *arg, bool *core)
 				break;
 		}
 		if (i == ARRAY_SIZE(ssw_mechanisms)) {
-			pr_warn("scaleswap= does not know '%.*s', leaving it out\n",
-				(int)len, arg);
 			good = false;
+			if (tell)
+				pr_warn("scaleswap= does not know '%.*s', leaving it out\n",
+					(int)len, arg);
 		} else {
-			if (i > 0)
+			if (i > 0 && tell)
 				pr_warn("'%s' is not built into this kernel, leaving it out\n",
 					ssw_mechanisms[i]);
 			*core = true;
@@ -78,7 +80,7 @@ bool ssw_parse_boot(const char *arg, bool *core)
 
 static int __init ssw_setup(char *arg)
 {
-	if (!ssw_parse_boot(arg, &ssw_boot_core))
+	if (!ssw_parse_boot(arg, &ssw_boot_core, true))
 		pr_err("bad value in scaleswap=%s; use on, off or a list of core,lru,evict,poll,zbatch,defrag\n",
 		       arg ? arg : "");
 	return 0;

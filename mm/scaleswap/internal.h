@@ -168,7 +168,7 @@ struct ssw_candidate {
 
 /* core.c */
 extern const struct ssw_topology ssw_topology;
-bool ssw_parse_boot(const char *arg, bool *core);
+bool ssw_parse_boot(const char *arg, bool *core, bool tell);
 
 /* area.c */
 extern struct mutex ssw_mutex;

@@ -7,7 +7,7 @@ undone when a step fails or a signal comes.
 import ssw_io
 from ssw_util import (BIND, EXIT_BAD_TARGET, EXIT_FAILED, EXIT_NO_SPACE, EXIT_TOO_MANY,
                       EXIT_USAGE, SYS, ToolError, format_cpulist, human, parse_cpulist,
-                      parse_size)
+                      parse_size, unescape)
 
 DESCRIPTION = """\
 Makes one swap area a core: a file in the given directories (in turn), or a
@@ -269,8 +269,8 @@ def verify(io, areas):
     homes = {}
     for kind in io.listdir(SYS + '/areas'):
         try:
-            homes[io.read('%s/areas/%s/path' % (SYS, kind))] = \
-                io.read('%s/areas/%s/cpu' % (SYS, kind))
+            path = unescape(io.read('%s/areas/%s/path' % (SYS, kind)))
+            homes[path] = io.read('%s/areas/%s/cpu' % (SYS, kind))
         except OSError:
             continue    # switched off by somebody meanwhile
     for area in areas:

@@ -6,7 +6,7 @@ collect() is also what watch reads.
 import errno
 
 import ssw_io
-from ssw_util import BIND, EXIT_FAILED, SYS, ToolError, human, table
+from ssw_util import BIND, EXIT_FAILED, SYS, ToolError, escape, human, table, unescape
 
 DESCRIPTION = """\
 Shows each swap area (per-core and plain), how full it is, how many pages its
@@ -60,7 +60,7 @@ def read_area(io, kind):
     try:
         for name in NUMBERS:
             area[name] = number(place + name, io.read(place + name))
-        area['path'] = io.read(place + 'path')
+        area['path'] = unescape(io.read(place + 'path'))
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENODEV) and not io.is_dir(place[:-1]):
             return None
@@ -118,7 +118,8 @@ def render(status):
             rows.append([str(area['type']), dash(area['cpu']), nodes(area),
                          str(area['priority']), human(area['pages'] * page),
                          human(area['used'] * page), percent(area['used'], area['pages']),
-                         str(area['allocs_home']), str(area['allocs_foreign']), area['path']])
+                         str(area['allocs_home']), str(area['allocs_foreign']),
+                         escape(area['path'])])
         rows.append(['all', '', '', '', human(totals['pages'] * page),
                      human(totals['used'] * page), percent(totals['used'], totals['pages']),
                      str(totals['allocs_home']), str(totals['allocs_foreign']), ''])

@@ -3,7 +3,7 @@
 import errno
 
 import ssw_io
-from ssw_util import BIND, EXIT_FAILED, EXIT_USAGE, SYS, ToolError
+from ssw_util import BIND, EXIT_FAILED, EXIT_USAGE, SYS, ToolError, unescape
 
 DESCRIPTION = """\
 Switches off the areas that setup made, and removes the files that it created.
@@ -35,7 +35,7 @@ def per_core_areas(io):
         place = '%s/areas/%s/' % (SYS, kind)
         try:
             if io.read(place + 'cpu') != '-1':
-                paths.append(io.read(place + 'path'))
+                paths.append(unescape(io.read(place + 'path')))
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ENODEV):
                 raise

@@ -99,7 +99,7 @@ def human(size):
 
 
 def unescape(text):
-    r"""Undo the octal escapes (\040 for a blank) of /proc/swaps and mountinfo."""
+    r"""Undo the octal escapes (\040 for a blank) of /proc/swaps, mountinfo and sysfs."""
     if '\\' not in text:
         return text
     out = bytearray()
@@ -114,6 +114,11 @@ def unescape(text):
             out.append(raw[at])
             at += 1
     return out.decode('utf-8', 'surrogateescape')
+
+
+def escape(path):
+    """A path on one line, as sysfs shows it."""
+    return path.replace('\\', '\\134').replace('\n', '\\012')
 
 
 def table(rows, left=()):

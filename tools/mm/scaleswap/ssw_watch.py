@@ -2,7 +2,7 @@
 """scaleswap watch: rates of allocation per area and of each counter, repeated."""
 import ssw_io
 import ssw_status
-from ssw_util import EXIT_USAGE, ToolError, human, table
+from ssw_util import EXIT_USAGE, ToolError, escape, human, table
 
 DESCRIPTION = """\
 Shows, every interval, how many pages a second each area gave to its home CPU
@@ -64,7 +64,8 @@ def render(before, after, seconds):
         foreign_total += foreign
         rows.append([str(area['type']), ssw_status.dash(area['cpu']),
                      human(area['used'] * page), ssw_status.percent(area['used'], area['pages']),
-                     per_second(home, seconds), per_second(foreign, seconds), area['path']])
+                     per_second(home, seconds), per_second(foreign, seconds),
+                     escape(area['path'])])
     totals = after['totals']
     rows.append(['all', '', human(totals['used'] * page),
                  ssw_status.percent(totals['used'], totals['pages']),

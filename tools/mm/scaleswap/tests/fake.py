@@ -22,6 +22,8 @@ sys.path.insert(0, TOOL)
 
 import ssw_cli  # noqa: E402
 import ssw_io  # noqa: E402
+import ssw_util  # noqa: E402,F401
+from ssw_util import unescape  # noqa: E402
 
 PAGE = 4096
 BIND = '/proc/sys/vm/scaleswap/bind'
@@ -31,6 +33,7 @@ MOUNTS = '''\
 1 1 254:0 / / rw - overlay overlay rw
 20 1 259:0 / /mnt/a rw,relatime shared:1 - ext4 /dev/nvme0n1 rw
 21 1 259:1 / /mnt/b rw,relatime - xfs /dev/nvme1n1 rw
+25 1 0:33 / /mnt/back\\134slash rw - ext4 /dev/sdd rw
 22 1 0:30 / /mnt/mem rw - tmpfs tmpfs rw
 23 1 0:31 / /mnt/cow rw - btrfs /dev/sdb rw
 24 1 0:32 / /mnt/with\\040blank rw - ext4 /dev/sdc rw
@@ -49,7 +52,8 @@ class FakeIO(ssw_io.IO):
         self.fail = {}              # (step, path): errno, or a function to call
         self.has_mkswap = True
         self.binds = True           # False: a kernel that binds to the wrong CPU
-        for path in ('/mnt/a', '/mnt/b', '/mnt/mem', '/mnt/cow', '/mnt/with blank', '/dev',
+        for path in ('/mnt/a', '/mnt/b', '/mnt/mem', '/mnt/cow', '/mnt/with blank',
+                     '/mnt/back\\slash', '/dev',
                      AREAS, '/run'):
             os.makedirs(root + path)
         for path, text in {
@@ -74,9 +78,10 @@ class FakeIO(ssw_io.IO):
     def add_area(self, path, cpu):
         """What the kernel shows once an area is on."""
         kind = next(i for i in range(1000) if not self.lexists('%s/%d' % (AREAS, i)))
-        self.put('%s/%d/path' % (AREAS, kind), path)
+        # Escapes as mangle_path() makes them.
+        self.put('%s/%d/path' % (AREAS, kind), path.replace('\\', '\\134'))
         self.put('%s/%d/cpu' % (AREAS, kind), str(cpu))
-        line = path.replace(' ', '\\040') + '\tfile\t\t1024\t\t0\t\t-2'
+        line = path.replace('\\', '\\134').replace(' ', '\\040') + '\tfile\t\t1024\t\t0\t\t-2'
         self.put('/proc/swaps', self.read('/proc/swaps') + '\n' + line)
 
     def add_device(self, path, content=bytes(1 << 20), error=0):
@@ -125,6 +130,9 @@ class FakeIO(ssw_io.IO):
     def allocate(self, fd, size):
         self._step('allocate', os.readlink('/proc/self/fd/%d' % fd)[len(self.root):])
         super().allocate(fd, size)
+        # tmpfs shows reserved blocks as holes; written ones are none anywhere.
+        if os.fstat(fd).st_blocks * 512 >= size:
+            os.pwrite(fd, bytes(size), 0)
 
     def run(self, program, command):
         path = command[-1]
@@ -164,12 +172,12 @@ class FakeIO(ssw_io.IO):
         self._step('swapoff', path)
         lines = self.read('/proc/swaps').split('\n')
         kept = [line for line in lines
-                if not line.startswith(path.replace(' ', '\\040') + '\t')]
+                if unescape(line.split('\t')[0]) != path]
         if len(kept) == len(lines):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
         self.put('/proc/swaps', '\n'.join(kept))
         for kind in self.listdir(AREAS):
-            if self.read('%s/%s/path' % (AREAS, kind)) == path:
+            if unescape(self.read('%s/%s/path' % (AREAS, kind))) == path:
                 shutil.rmtree(self.at('%s/%s' % (AREAS, kind)))
 
 
@@ -243,6 +251,6 @@ class Case(unittest.TestCase):
     def files(self):
         """Swap files there are on the machine."""
         found = []
-        for place in ('/mnt/a', '/mnt/b', '/mnt/with blank'):
+        for place in ('/mnt/a', '/mnt/b', '/mnt/with blank', '/mnt/back\\slash'):
             found += ['%s/%s' % (place, name) for name in sorted(os.listdir(self.io.at(place)))]
         return found

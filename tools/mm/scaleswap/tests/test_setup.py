@@ -93,6 +93,16 @@ class Good(SetupCase):
         self.assertEqual(self.tool(['setup', '--per-core', '--dir', '/mnt/with blank', '--cpus',
                                     '2', '--size', '40K'])[0], 0)
         self.assertEqual(self.homes(), {'/mnt/with blank/scaleswap-cpu2.swap': 2})
+        self.works('teardown')
+        self.assertEqual((self.homes(), self.files()), ({}, []))
+
+    def test_backslash_in_path(self):
+        self.assertEqual(self.tool(['setup', '--per-core', '--dir', '/mnt/back\\slash', '--cpus',
+                                    '2', '--size', '40K'])[0:3:2], (0, ''))
+        self.assertEqual(len(self.homes()), 1)
+        os.unlink(self.io.at(STATE))
+        self.works('teardown --all')
+        self.assertEqual(self.homes(), {})
 
     def test_devices(self):
         self.io.add_device('/dev/n0')
@@ -153,6 +163,11 @@ class Good(SetupCase):
         self.io.put(STATE, json.dumps({
             'version': 1, 'complete': False, 'bind_before': 'off', 'areas': [
                 {'path': '/mnt/a/x', 'cpu': 3, 'kind': 'file', 'created': True, 'id': None}]}))
+        # Even when this run ends before it has bound anything.
+        self.io.fail['allocate', FILES[0]] = errno.ENOSPC
+        self.fails(FOUR, 5)
+        self.assertEqual(self.io.read(BIND), 'off')
+        self.io.fail = {}
         self.works(FOUR)
         self.assertEqual(self.io.read(BIND), 'off')
 
@@ -205,6 +220,22 @@ class Reuse(SetupCase):
         self.make()
         os.truncate(self.io.at(self.PATH), 2 << 20)
         self.fails(self.LINE + ' --reuse', 6, 'hole at byte 1048576')
+
+    def test_hole_in_the_middle(self):
+        self.make(size=64 << 10)
+        with open(self.io.at(self.PATH), 'r+b') as file:
+            file.seek(1 << 20)
+            file.write(b'x' * (64 << 10))
+            file.flush()
+            os.fsync(file.fileno())
+        self.fails(self.LINE + ' --reuse', 6, 'hole at byte 65536')
+
+    def test_file_made_since_the_look(self):
+        self.io.put(self.PATH, 'precious')
+        with self.assertRaises(fake.ssw_util.ToolError) as caught:
+            self.io.create_file(self.PATH, 4096)
+        self.assertEqual(caught.exception.code, 6)
+        self.assertEqual(self.io.read(self.PATH), 'precious')
 
     def test_other_data(self):
         self.make(magic=b'my letters')

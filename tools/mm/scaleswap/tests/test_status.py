@@ -87,6 +87,14 @@ class Status(fake.Case):
         self.assertIn('no swap area is active', out)
         self.assertIn('0 per-core, 0 plain, at most 247', out)
 
+    def test_escaped_path(self):
+        tree = self.make_tree()
+        with open(tree + '/sys/kernel/mm/scaleswap/areas/2/path', 'w') as file:
+            file.write('/a\\134b\\012c\n')
+        status = json.loads(self.works('status --json --root ' + tree))
+        self.assertEqual(status['areas'][2]['path'], '/a\\b\nc')
+        self.assertIn('  /a\\134b\\012c\n', self.works('status --root ' + tree))
+
     def test_unknown_counter_is_shown_last(self):
         text = EMPTY + ('/sys/kernel/mm/scaleswap/stats/aaa 7\n'
                         '/sys/kernel/mm/scaleswap/stats/fallback/bbb 8\n')

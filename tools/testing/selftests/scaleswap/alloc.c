@@ -370,6 +370,41 @@ SSW_TEST_F(alloc, plain_only)
 	EXPECT_EQ(0, ssw_wrong(p, 200, 1));
 }
 
+/*
+ * A group's limit of swap: the slot is taken, then the charge fails, and the
+ * slot has to go back where it came from.
+ */
+SSW_TEST_F(alloc, limit_of_a_group)
+{
+	const long limit = 300;
+	char *p = ssw_map(1000, false);
+	long per[258];
+	int t, round;
+
+	ASSERT_EQ(0, ssw_mkfile(ssw_file(0), 2000));
+	t = ssw_on_cpu(ssw_file(0), 0);
+	ASSERT_LE(0, t);
+	ASSERT_EQ(0, ssw_pin(0));
+	ASSERT_EQ(0, ssw_cgroup_set("ssw", "memory.swap.max", limit * SSW_PAGE));
+	for (round = 1; round <= 4; round++) {
+		ssw_stamp(p, 1000, round);
+		EXPECT_EQ(limit, ssw_pageout(p, 1000)) TH_LOG("round %d", round);
+		ASSERT_EQ(0, ssw_where(p, 1000, per));
+		EXPECT_EQ(limit, per[t]);
+		EXPECT_GE(limit + SSW_SLACK, ssw_area(t, "used"))
+			TH_LOG("slots leak when the group is at its limit");
+		ssw_evict("ssw");
+		EXPECT_EQ(0, ssw_wrong(p, 1000, round));
+		/* And what is given back is uncharged. */
+		munmap(p, 1000 * SSW_PAGE);
+		p = ssw_map(1000, false);
+	}
+	EXPECT_EQ(0, ssw_cgroup_set("ssw", "memory.swap.max", -1));
+	ssw_stamp(p, 1000, 9);
+	EXPECT_EQ(1000, ssw_pageout(p, 1000));
+	EXPECT_EQ(0, ssw_wrong(p, 1000, 9));
+}
+
 /* No area at all: swap-out fails cleanly. */
 SSW_TEST_F(alloc, no_area_at_all)
 {

@@ -110,6 +110,7 @@ in_group() {
 	mkdir -p "$g" && echo $((mb << 20)) >"$g/memory.max" && echo 0 >"$g/memory.oom.group" ||
 		fail "no memory controller of cgroup v2 at $CG" || return 1
 	[ -z "${SWAP_MAX:-}" ] || echo "$SWAP_MAX" >"$g/memory.swap.max"
+	[ -z "${ZSWAP_MAX:-}" ] || echo "$ZSWAP_MAX" >"$g/memory.zswap.max"
 	# shellcheck disable=SC2016
 	bash -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$g" "$@"
 	ret=$?

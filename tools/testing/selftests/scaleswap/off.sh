@@ -33,7 +33,7 @@ bind_is_refused() {
 }
 
 says_what_to_do() {
-	dmesg | grep -qi 'scaleswap=on' ||
+	dmesg | grep -vi 'command line' | grep -q 'scaleswap: .*scaleswap=on' ||
 		fail "the kernel log does not tell how to switch it on"
 }
 

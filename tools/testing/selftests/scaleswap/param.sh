@@ -24,18 +24,20 @@ for name in $(echo "$value" | tr , ' '); do
 	esac
 done
 
+# What the kernel said at boot, but for the command line and KUnit, which tries the parser.
+boot_log() { dmesg | sed '/KTAP version/,$d' | grep -vi 'command line'; }
+
 enabled() { same "enabled with scaleswap=$value" $want "$(cat $SYS/enabled)"; }
 
 warned() {
 	local name
 	for name in $unknown $missing; do
-		dmesg | grep -i scaleswap | grep -v 'Command line:' | grep -v 'Kernel command line' |
-			grep -q -- "$name" || fail "the kernel log does not name '$name'" || return 1
+		boot_log | grep 'scaleswap: ' | grep -q -- "$name" || fail "the kernel log does not name '$name'" || return 1
 	done
 }
 
 not_warned() {
-	! dmesg | grep -v -i 'command line' | grep -iE 'scaleswap: .*(bad|unknown|not built|invalid)' ||
+	! boot_log | grep -iE 'scaleswap: .*(bad|unknown|not built|invalid)' ||
 		fail "a warning without reason"
 }
 

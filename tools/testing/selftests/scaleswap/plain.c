@@ -19,7 +19,7 @@ SSW_TEST_F(plain, as_many_as_fit)
 {
 	static struct ssw_swap s[300];
 	int max = areas_max();
-	const size_t total = max * (WIDE_PAGES - 1);
+	const size_t total = max * WIDE_PAGES - WIDE_PAGES / 2;
 	bool base = access(SSW_SYS, F_OK);
 	long per[258], empty = 0;
 	char *p;

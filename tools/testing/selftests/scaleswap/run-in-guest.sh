@@ -35,7 +35,10 @@ for t in "$@"; do
 	n=$((n + 1))
 	name=${t%%:*}
 	args=()
-	[ "$name" = "$t" ] || args=(-t "${t#*:}")
+	case $t in
+	*.sh:*) args=("${t#*:}") ;;
+	*:*) args=(-t "${t#*:}") ;;
+	esac
 	echo "# selftests: scaleswap: $name"
 	"$DIR/$name" "${args[@]}" 2>&1 | while IFS= read -r line; do printf '# %s\n' "$line"; done
 	ret=${PIPESTATUS[0]}

@@ -112,11 +112,13 @@ device_and_partition() {
 
 # The messages that an operator gets.
 messages() {
-	local f
+	local before
+	before=$(dmesg | grep -c 'scaleswap: .*vm\.scaleswap\.bind')
 	swapon "$SSW_DIR/nothing" 2>/tmp/ssw-err && fail "swapon of a missing file succeeded" && return 1
 	echo 9999 >$BIND 2>/tmp/ssw-err && fail "bind took CPU 9999" && return 1
 	grep -q 'Invalid argument' /tmp/ssw-err || fail "unclear: $(cat /tmp/ssw-err)" || return 1
-	dmesg | grep -qi 'scaleswap' || fail "nothing in the kernel log about a bad bind value"
+	[ "$(dmesg | grep -c 'scaleswap: .*vm\.scaleswap\.bind')" -gt "$before" ] ||
+		fail "nothing in the kernel log about a bad value of vm.scaleswap.bind"
 }
 
 sysctl_program() {
@@ -126,8 +128,29 @@ sysctl_program() {
 	sysctl -w vm.scaleswap.bind=off >/dev/null
 }
 
+# The user tool on the real kernel: what it sets up is used, shown, and taken away.
+user_tool() {
+	local n
+	scaleswap --version >/dev/null 2>&1 || return 4
+	all_off
+	n=$(online_cpus | wc -l)
+	scaleswap setup --per-core --dir "$SSW_DIR" --size 24M 2>&1 || fail "setup: status $?" || return 1
+	same "areas" "$n" "$(ls $SYS/areas | wc -l)" || return 1
+	same "home CPUs" "$(online_cpus | tr '\n' ' ')" \
+		"$(cat $SYS/areas/*/cpu | sort -n | tr '\n' ' ')" || return 1
+	same "bind after setup" off "$(cat $BIND)" || return 1
+	workload 24 --size 64 --procs 4 --pin || return 1
+	scaleswap status --json >/tmp/ssw-status || fail "status: status $?" || return 1
+	python3 -c 'import json; json.load(open("/tmp/ssw-status"))' || fail "status --json: no JSON" || return 1
+	scaleswap status || fail "status: status $?" || return 1
+	scaleswap teardown 2>&1 || fail "teardown: status $?" || return 1
+	same "areas after teardown" 0 "$(ls $SYS/areas | wc -l)" || return 1
+	same "files after teardown" 0 "$(find "$SSW_DIR" -type f | wc -l)"
+}
+
 ktap_print_header
-set -- areas_on swapon_s free_is_right in_use swapoff_a device_and_partition messages sysctl_program
+set -- areas_on swapon_s free_is_right in_use swapoff_a device_and_partition messages sysctl_program \
+	user_tool
 ktap_set_plan $#
 all_off
 holder=

@@ -193,6 +193,40 @@ SSW_TEST_F(wide, data_in_every_type)
 	check_sums(_metadata, "at the end");
 }
 
+/* The stamped workload, under real pressure, with all areas on. */
+SSW_TEST_F(wide, stamped_workload)
+{
+	char stamp[300], procs[16];
+	int status, used = 0;
+	ssize_t n;
+	pid_t pid;
+
+	n = readlink("/proc/self/exe", stamp, sizeof(stamp) - 1);
+	ASSERT_LT(0, n);
+	stamp[n] = 0;
+	strcpy(strrchr(stamp, '/'), "/stamp");
+	if (access(stamp, X_OK))
+		SKIP(return, "%s is not there", stamp);
+	ASSERT_EQ(0, wide_files(SSW_MAX_AREAS));
+	ASSERT_EQ(0, wide_on(SSW_MAX_AREAS, "auto"));
+	snprintf(procs, sizeof(procs), "%d", ssw_nr_possible());
+	ASSERT_EQ(0, ssw_cgroup_set("ssw", "memory.max", 24 << 20));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		execl(stamp, "stamp", "--size", "64", "--procs", procs, "--pin", "--rewrite",
+		      "--random", "--quiet", NULL);
+		_exit(127);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, ssw_cgroup_set("ssw", "memory.max", -1));
+	EXPECT_EQ(0, WEXITSTATUS(status)) TH_LOG("stamp ended with status %#x", status);
+	for (int t = 0; t < SSW_MAX_AREAS; t++)
+		used += ssw_area(t, "allocs_home") + ssw_area(t, "allocs_foreign") > 0;
+	EXPECT_LT(SSW_MAX_AREAS / 2, used) TH_LOG("only %d areas got pages", used);
+	check_sums(_metadata, "after the workload");
+}
+
 /* Fork, copy-on-write and unmapping count references in areas of any type. */
 SSW_TEST_F(wide, shared_pages_in_high_types)
 {

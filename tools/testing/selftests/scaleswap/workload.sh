@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The stamped workload over per-core areas, in all its forms: processes, threads, shared
-# memory, copy-on-write, huge pages, zswap on top, a swap limit.
+# memory, copy-on-write, huge pages, zswap on top.
 . "$(dirname "$0")/common.sh"
 need_root
 need_on
@@ -18,10 +18,13 @@ homes() { cat $SYS/areas/*/allocs_home | awk '{ s += $1 } END { print s }'; }
 
 # Every CPU has an area with room: nobody takes from another's.
 pinned_use_own_area() {
-	local a
+	local a n size=64 kb=65536
+	n=$(online_cpus | wc -l)
+	# with very many CPUs, each still has some 4 MB of pages
+	[ "$n" -le 16 ] || size=$((n * 4)) kb=8192
 	all_off
-	area_each_cpu 65536 || return 1
-	workload 24 --size 64 --procs "$(online_cpus | wc -l)" --pin --rewrite || return 1
+	area_each_cpu $kb || return 1
+	workload $((size * 3 / 8)) --size $size --procs "$n" --pin --rewrite || return 1
 	for a in "$SYS"/areas/*; do
 		[ "$(cat "$a/allocs_home")" -gt 100 ] ||
 			fail "area $a: only $(cat "$a/allocs_home") pages by its own CPU" || return 1
@@ -96,11 +99,12 @@ huge_pages() {
 }
 
 more_areas_than_cpus() {
-	local i f
+	local i f n
 	all_off
 	echo auto >$BIND
-	for i in $(seq 1 $(($(online_cpus | wc -l) * 3 + 1))); do
-		f=$(mkarea "many$i" 6144) && swapon "$f" || fail "area $i" || return 1
+	n=$(($(online_cpus | wc -l) * 3 + 1))
+	for i in $(seq 1 $n); do
+		f=$(mkarea "many$i" $((98304 / n))) && swapon "$f" || fail "area $i" || return 1
 	done
 	echo off >$BIND
 	workload 24 --size 64 --procs 4 --pin
@@ -148,23 +152,10 @@ on_zswap() {
 	# Stamped thinly, the pages compress: most stay in zswap.
 	MAY_NOT_WRITE=1 workload 24 --size 64 --procs 4 --pin --rewrite || ret=1
 	[ $(($(vmstat zswpout) - before)) -gt 1000 ] || fail "zswap took no pages" || ret=1
-	# Stamped in full they do not: written through to the areas.
-	MAY_NOT_WRITE=1 workload 24 --size 64 --threads 4 --full || ret=1
+	# Stamped in full they do not; and with little room in zswap they go to the areas.
+	ZSWAP_MAX=$((4 << 20)) workload 24 --size 64 --threads 4 --full || ret=1
 	echo 0 >$p/enabled
 	return $ret
-}
-
-swap_limit() {
-	local peak
-	all_off
-	area_each_cpu 65536 || return 1
-	# 40 MB of pages, 32 of memory, 12 of swap: just fits. More than 12 must not be used.
-	SWAP_MAX=$((12 << 20)) workload 32 --size 40 --procs 2 --pin || return 1
-	peak=$(cat /tmp/ssw-swap.peak 2>/dev/null || echo 0)
-	[ "$peak" -gt 0 ] || fail "no swap was charged to the group" || return 1
-	[ "$peak" -le $((12 << 20)) ] || fail "$peak bytes of swap with a limit of $((12 << 20))" || return 1
-	# And what is uncharged is all that was charged: a second group gets as much.
-	SWAP_MAX=$((12 << 20)) workload 32 --size 40 --procs 2 --pin
 }
 
 charges_end_at_nought() {
@@ -185,20 +176,23 @@ charges_end_at_nought() {
 }
 
 verified_by_stress_ng() {
+	local before
 	command -v stress-ng >/dev/null && stress-ng --version >/dev/null 2>&1 || return 4
 	all_off
 	area_each_cpu 65536 || return 1
-	in_group 24 stress-ng --vm 4 --vm-bytes 64M --vm-keep --vm-method mod-info --verify \
-		--vm-ops 200 --timeout 60 --oomable 2>&1 || fail "stress-ng --verify: status $?"
+	before=$(vmstat pswpout)
+	in_group 24 stress-ng --vm 4 --vm-bytes 64M --vm-keep --vm-method gray --verify \
+		--vm-ops 1500 --timeout 300 --oomable 2>&1 || fail "stress-ng --verify: status $?" || return 1
+	[ $(($(vmstat pswpout) - before)) -ge 1000 ] || fail "nothing was swapped out"
 }
 
 TESTS="sees_a_mix_up pinned_use_own_area threads_pinned threads_that_move procs_random_rewrite
 copy_on_write shared_memory file_on_tmpfs huge_pages more_areas_than_cpus more_cpus_than_areas
-spill_over plain_beside_percore on_zswap swap_limit charges_end_at_nought verified_by_stress_ng"
+spill_over plain_beside_percore on_zswap charges_end_at_nought verified_by_stress_ng"
 
 ktap_print_header
 # shellcheck disable=SC2086
-set -- $TESTS
+[ $# -gt 0 ] || set -- $TESTS
 ktap_set_plan $#
 all_off
 for t in "$@"; do
