@@ -18,7 +18,7 @@ MAKEOVERRIDES =
 
 # The scripts take a lock and run the kernel's own parallel make.
 .NOTPARALLEL:
-.PHONY: help deps tree kernel boot demo test test-debug bench check export deb refresh clean
+.PHONY: help deps tree kernel boot demo test test-debug test-upstream bench check export deb refresh clean
 
 help:
 	@echo 'ScaleSwap: per-core swap for the Linux kernel (base: $(shell sed -n s/^version=//p BASE))'
@@ -26,8 +26,9 @@ help:
 	@echo '  make demo        main job: swap 2x the memory of a guest with 4 CPUs and 4 drives; one table'
 	@echo '  make test        KUnit and selftests in guests; ends with N passed, N failed, N skipped'
 	@echo '  make test-debug  the same under lockdep, KASAN and DEBUG_VM'
+	@echo '  make test-upstream  the base kernel'\''s own selftests that swap, compared with the base'
 	@echo '  make check       checkpatch, sparse, kernel-doc, builds on/off/without memcg, export'
-	@echo '  make bench       benchmarks; raw results in BUILD/results'
+	@echo '  make bench       benchmarks; raw results in bench/results'
 	@echo
 	@echo '  make deps        install the Debian packages that are missing (as root)'
 	@echo '  make tree        assemble base + overlay + patches in BUILD/tree (FORCE=1: drop edits there)'
@@ -66,6 +67,9 @@ demo: tree
 
 test: tree
 	@scripts/test test
+
+test-upstream: tree
+	@scripts/upstream
 
 test-debug: tree
 	@scripts/test debug

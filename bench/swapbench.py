@@ -334,8 +334,7 @@ def judge(all_rounds):
     bad = [r for r in fine if r["status"] or not r["stamp"].get("verified")]
     out.append((bool(fine) and not wrong and not bad, "every page came back right: %s checked, %d wrong%s" % (
         f"{checked:,}", wrong, f"; workload status {bad[0]['status']}" if bad else "")))
-    for r in bad:
-        out += [(False, w) for w in r["wrong_pages"][:2]]
+    out += [(False, w) for w in [w for r in bad for w in r["wrong_pages"]][:4]]
     least = min((r["pages_out"] * 4 / r["memory_kb"] for r in fine), default=0)
     ws = min((r["workload_mb"] * 1024 / r["memory_kb"] for r in fine), default=0)
     out.append((least >= 2 and ws >= 2, f"swapped out at least 2x the guest's memory: {least:.2f}x "
@@ -344,8 +343,8 @@ def judge(all_rounds):
     used = [a["allocs_home"] for r in on for a in r["areas"].values()]
     complete = all(sorted(a["cpu"] for a in r["areas"].values()) == list(range(r["cpus"])) for r in on)
     out.append((bool(used) and complete and min(used) > 0,
-                "every core swapped to its own area: at least %s pages each" %
-                f"{min(used, default=0):,}"))
+                "with scaleswap=on every core used its own area: at least %s pages each%s" % (
+                    f"{min(used, default=0):,}", "" if complete else "; but areas are not one a core")))
     blind = [r for r in fine if not r["lock_stat_works"] or not r["swap_avail_lock_control"]]
     taken = sum(r["locks"]["swap_avail_lock"]["acquisitions"] for r in on)
     base = statistics.median([r["locks"]["swap_avail_lock"]["acquisitions"]

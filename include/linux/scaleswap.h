@@ -146,9 +146,9 @@ static inline void scaleswap_swapoff(struct swap_info_struct *si)
  * Context: process context, may sleep.
  * @entry->val has to be 0.
  *
- * Return: true if @entry is the answer, false if there is no per-core area, or
- * none with room, and the caller has to go on to the plain ones as the base
- * kernel does.
+ * Return: true if @entry is the answer, and 0 is one. False if there is no
+ * per-core area, or none has room and there are plain ones: then the caller has
+ * to go on as the base kernel does.
  */
 static inline bool scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 {

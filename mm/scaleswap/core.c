@@ -2,7 +2,7 @@
 /*
  * ScaleSwap: boot parameter, static key, CPU hotplug.
  *
- * Swap has to be off or on for the whole life of the kernel: an area that was
+ * ScaleSwap has to be off or on for the whole life of the kernel: an area that was
  * bound while the feature was on could not be found any more after it went
  * off. So there is a boot parameter and no run-time switch; what happens at
  * run time is decided by vm.scaleswap.bind, area by area.
@@ -37,7 +37,7 @@ static const char * const ssw_mechanisms[] = {
  *
  * The other mechanisms work on per-core areas, so any of them turns the core
  * on. What this kernel does not have or does not know is left out, as the rest
- * works without it; a machine should not lose its swap over a misspelt word.
+ * works without it; a misspelt word should not cost the rest.
  *
  * Context: early boot; does not sleep.
  * Return: false if @arg has a word that means nothing.
@@ -123,7 +123,7 @@ static void __init ssw_build_checks(void)
 	BUILD_BUG_ON(MAX_SWAPFILES_SHIFT != SWP_TYPE_BITS);
 	BUILD_BUG_ON(MAX_SWAPFILES - 1 >
 		     (typeof_member(struct swap_info_struct, type))~0U);
-	BUILD_BUG_ON((typeof_member(struct swap_info_struct, type))-1 < 0);
+	BUILD_BUG_ON((typeof_member(struct swap_info_struct, type))(-1) < 0);
 	BUILD_BUG_ON(64 - SWP_OFFSET_SHIFT != 47);
 	BUILD_BUG_ON(SWP_TYPE_SHIFT < 64 - SWP_OFFSET_SHIFT);
 	BUILD_BUG_ON(SWP_MIG_TOTAL_BITS > 64 - SWP_OFFSET_SHIFT);
@@ -142,7 +142,7 @@ static void __init ssw_build_checks(void)
 	BUILD_BUG_ON(64 - SWP_TYPE_BITS < MAX_PHYSMEM_BITS);
 	/* struct ssw_list counts in u8, and homes are s16. */
 	BUILD_BUG_ON(MAX_SWAPFILES > U8_MAX);
-	BUILD_BUG_ON(NR_CPUS > S16_MAX);
+	BUILD_BUG_ON(CONFIG_NR_CPUS > S16_MAX);
 }
 
 static int __init ssw_init(void)

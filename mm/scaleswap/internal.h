@@ -8,6 +8,8 @@
  *     kernfs' locks		(kobject_add)
  *     swapon_mutex		(enabling an area)
  *       ssw_mutex
+ *   swap_slots_cache_enable_mutex	(a swapoff that fails)
+ *     ssw_mutex
  *   cpu_hotplug_lock		(CPU online callback)
  *     ssw_mutex
  *   kernfs active reference	(a read or write of a sysfs file)
@@ -42,8 +44,9 @@
  * @SSW_ALLOC_OWN: an area homed on the allocating CPU
  * @SSW_ALLOC_NODE: another CPU's area, same node
  * @SSW_ALLOC_REMOTE: another CPU's area, other node
- * @SSW_ALLOC_PLAIN: a plain area, while per-core areas were on
- * @SSW_ALLOC_FAIL: none; every area was full
+ * @SSW_ALLOC_PLAIN: a plain area
+ * @SSW_ALLOC_FAIL: none; every area was full, or the plain ones had no block of
+ *                  the folio's order
  * @SSW_NR_STAT_ITEMS: number of the above
  */
 enum ssw_stat_item {
@@ -61,8 +64,8 @@ enum ssw_stat_item {
  * @SSW_FB_NO_AREA: the CPU has no area of its own
  * @SSW_FB_NO_BLOCK: areas had room, but no free block of the folio's order;
  *                   nothing was allocated and the caller splits the folio
- * @SSW_FB_ALL_FULL: all per-core areas were full; if there are plain areas,
- *                   they were tried next
+ * @SSW_FB_ALL_FULL: all per-core areas were full, or there was less free than
+ *                   the folio needs; plain areas, if any, were tried next
  * @SSW_NR_FALLBACKS: number of the above
  *
  * The trace event scaleswap_fallback shows these by name.

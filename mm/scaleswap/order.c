@@ -25,7 +25,7 @@
  */
 #define SSW_SPILL_PAGES		512
 
-/* With own areas of equal priority, that many slots until the next one's turn. */
+/* Own areas of equal priority take turns; log2 of the allocations of a turn. */
 #define SSW_TURN_SHIFT		6
 
 enum ssw_try {

@@ -159,7 +159,7 @@ static ssize_t path_show(struct ssw_area *area, char *buf)
 	path = file_path(file, buf, PAGE_SIZE);
 	if (IS_ERR(path))
 		return PTR_ERR(path);
-	/* One line whatever the name is; the escapes are those of /proc/swaps. */
+	/* One line whatever the name is; escaped as in /proc/swaps. */
 	end = mangle_path(buf, path, "\n\\");
 	if (!end || end == buf + PAGE_SIZE)
 		return -ENAMETOOLONG;

@@ -8,9 +8,9 @@
  */
 #include <kunit/test.h>
 #include <linux/bitmap.h>
+#include <linux/processor.h>
 #include <linux/swap.h>
 #include <linux/swapops.h>
-#include <asm/processor.h>
 
 #include "../internal.h"
 
@@ -196,7 +196,8 @@ static void ssw_test_pick_home(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, cpus);
 	/* The bits are only numbers here; no such CPU has to exist. */
 	if (small_cpumask_bits < 8)
-		kunit_skip(test, "needs a cpumask of 8 CPUs, has %u", (unsigned int)small_cpumask_bits);
+		kunit_skip(test, "needs a cpumask of 8 CPUs, has %u",
+			   (unsigned int)small_cpumask_bits);
 	bitmap_set(cpumask_bits(cpus), 0, 8);
 
 	/* The lowest, one after the other. */
@@ -411,4 +412,5 @@ static struct kunit_suite ssw_test_suite = {
 	.name = "scaleswap",
 	.test_cases = ssw_test_cases,
 };
+
 kunit_test_suite(ssw_test_suite);

@@ -173,6 +173,31 @@ SSW_TEST_F(bind, auto_spreads_over_cpus)
 	}
 }
 
+/* A device on another node than CPU 0: its area goes to a CPU over there. */
+SSW_TEST_F(bind, auto_prefers_node_of_device)
+{
+	int none[CPU_SETSIZE] = { }, seen = 0;
+	const char *dev;
+
+	for (int i = 0; (dev = ssw_bdev(i)); i++) {
+		int t, node;
+
+		ASSERT_EQ(0, ssw_mkswap(dev, 1023));
+		t = ssw_on(dev, "auto");
+		ASSERT_LE(0, t);
+		node = ssw_area(t, "device_node");
+		EXPECT_EQ(ssw_auto_choice(none, node), ssw_area(t, "cpu"))
+			TH_LOG("%s on node %d", dev, node);
+		if (node >= 0 && node != ssw_node_of(0)) {
+			EXPECT_EQ(node, ssw_area(t, "node")) TH_LOG("%s on node %d", dev, node);
+			seen++;
+		}
+		ASSERT_EQ(0, ssw_swapoff(dev));
+	}
+	if (!seen)
+		SKIP(return, "no spare device on another node than CPU 0");
+}
+
 SSW_TEST_F(bind, auto_takes_the_gap)
 {
 	int areas[CPU_SETSIZE] = { }, t, cpus, gap;
