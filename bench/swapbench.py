@@ -281,6 +281,9 @@ def table(all_rounds):
     row("pages/s, out and in", lambda rs, c: spread([moved(r) / r["seconds"] for r in rs]))
     row("host CPU µs/page", lambda rs, c: spread(
         [r["host_cpu_seconds"] * 1e6 / moved(r) if "host_cpu_seconds" in r else None for r in rs], "{:.1f}"))
+    # much more than the host has CPUs: others worked on it, and seconds mean little
+    row(f"host load average ({os.cpu_count()} CPUs)", lambda rs, c: spread(
+        [r["load_average"][0] for r in rs], "{:.1f}"))
     row("balance: % written to each drive", lambda rs, c: share(
         [sum(p) for p in zip(*(r["written_pages"] for r in rs))]))
 
@@ -491,6 +494,8 @@ def draw(rec, path):
                         label=TITLES[over] if y == 0 else None)
                 ax.plot([min(values), max(values)], [y + 0.2 - 0.4 * side] * 2, color="black", lw=1)
                 ax.text(max(values), y + 0.2 - 0.4 * side, f" {mid:.2f}", va="center", fontsize=8)
+        ax.set_xscale("symlog", linthresh=2)
+        ax.margins(x=0.15)
         ax.axvline(1, color="black", lw=0.8, ls=":")
         ax.set_title(f"{setup['name']}: {setup['cpus']} CPUs, thread={setup['thread']}, "
                      f"{len(setup['rounds'])} rounds", fontsize=10)

@@ -388,7 +388,8 @@ static inline const char *ssw_bdev(int nr)
 	if (!s)
 		return NULL;
 	at = (at + 1) % 8;
-	p = copy = strdup(s);
+	copy = strdup(s);
+	p = copy;
 	for (tok = strtok_r(p, " ", &save); tok && nr--; tok = strtok_r(NULL, " ", &save))
 		;
 	if (tok)

@@ -362,7 +362,8 @@ static void parse(int argc, char **argv)
 		{ "passes", 1, 0, 'n' }, { "seconds", 1, 0, 'T' }, { "pin", 0, 0, 'P' },
 		{ "random", 0, 0, 'r' }, { "rewrite", 0, 0, 'w' }, { "full", 0, 0, 'f' },
 		{ "shmem", 0, 0, 'm' }, { "thp", 0, 0, 'h' }, { "cow", 0, 0, 'c' },
-		{ "seed", 1, 0, 'S' }, { "quiet", 0, 0, 'q' }, { "spoil", 0, 0, 'x' }, { "help", 0, 0, '?' }, { }
+		{ "seed", 1, 0, 'S' }, { "quiet", 0, 0, 'q' },
+		{ "spoil", 0, 0, 'x' }, { "help", 0, 0, '?' }, { }
 	};
 	bool threads = false;
 	int c;
@@ -389,15 +390,33 @@ static void parse(int argc, char **argv)
 		case 'S':
 			opt.seed = number("seed", optarg, 0, ~0UL);
 			break;
-		case 'P': opt.pin = true; break;
-		case 'r': opt.random = true; break;
-		case 'w': opt.rewrite = true; break;
-		case 'f': opt.full = true; break;
-		case 'm': opt.shmem = true; break;
-		case 'h': opt.thp = true; break;
-		case 'c': opt.cow = true; break;
-		case 'x': opt.spoil = true; break;
-		case 'q': opt.quiet = true; break;
+		case 'P':
+			opt.pin = true;
+			break;
+		case 'r':
+			opt.random = true;
+			break;
+		case 'w':
+			opt.rewrite = true;
+			break;
+		case 'f':
+			opt.full = true;
+			break;
+		case 'm':
+			opt.shmem = true;
+			break;
+		case 'h':
+			opt.thp = true;
+			break;
+		case 'c':
+			opt.cow = true;
+			break;
+		case 'x':
+			opt.spoil = true;
+			break;
+		case 'q':
+			opt.quiet = true;
+			break;
 		default:
 			usage(stderr);
 			exit(2);
@@ -550,7 +569,8 @@ int main(int argc, char **argv)
 		const struct result *r = &results[i];
 
 		if (!opt.quiet)
-			printf("worker=%u written=%llu verified=%llu wrong=%llu passes=%llu%s%s\n", i,
+			printf("worker=%u written=%llu verified=%llu wrong=%llu passes=%llu%s%s\n",
+			       i,
 			       (unsigned long long)r->written, (unsigned long long)r->verified,
 			       (unsigned long long)r->wrong, (unsigned long long)r->passes,
 			       r->error ? " error=" : "", r->error ? r->what : "");

@@ -187,7 +187,8 @@ SSW_TEST_F(swapoff, interrupted)
 		if (ret)
 			break;
 		/* It was done before the first signal: next time with a faster one. */
-		it.it_value.tv_usec = it.it_interval.tv_usec = 200;
+		it.it_value.tv_usec = 200;
+		it.it_interval.tv_usec = 200;
 		ASSERT_EQ(t, ssw_on_cpu(ssw_file(0), 0));
 		break;
 	}

@@ -23,7 +23,10 @@ static void check_sums(struct __test_metadata *_metadata, const char *when)
 	for (int try = 0; try < 50; try++) {
 		FILE *f;
 
-		kb = used = pages = used_pages = 0;
+		kb = 0;
+		used = 0;
+		pages = 0;
+		used_pages = 0;
 		n = ssw_proc_swaps(s, 300);
 		ASSERT_LE(0, n);
 		for (int i = 0; i < n; i++) {
@@ -169,7 +172,8 @@ SSW_TEST_F(wide, data_in_every_type)
 		if (t > 127)
 			high += per[t];
 	}
-	EXPECT_EQ(0, empty) TH_LOG("%d areas got no page, the first of type %d", empty, first_empty);
+	EXPECT_EQ(0, empty)
+		TH_LOG("%d areas got no page, the first of type %d", empty, first_empty);
 	EXPECT_LT(119 * (WIDE_PAGES - 10), high);
 	check_sums(_metadata, "with pages in all areas");
 	ssw_evict("ssw");
