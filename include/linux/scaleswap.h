@@ -76,6 +76,7 @@ void __scaleswap_swapoff(struct swap_info_struct *si);
 bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry);
 void __scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry);
 void __scaleswap_table_full(void);
+bool __scaleswap_throttle(void);
 
 /* mm/swapfile.c, for ScaleSwap alone */
 int swap_area_alloc(struct swap_info_struct *si, swp_entry_t *entry, int order);
@@ -173,6 +174,24 @@ static inline void scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
 }
 
 /**
+ * scaleswap_throttle - slow a task down whose cgroup does too much swap I/O
+ *
+ * Schedules the throttling against the device that the CPU would swap to. The
+ * base kernel takes the first one on its list of available areas, where
+ * per-core areas are not.
+ *
+ * Context: process context, does not sleep. For CONFIG_MEMCG with
+ * CONFIG_BLK_CGROUP only.
+ * Return: true if done, false if no per-core area has a device and room.
+ */
+static inline bool scaleswap_throttle(void)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return __scaleswap_throttle();
+	return false;
+}
+
+/**
  * scaleswap_table_full - say that swapon fails because all types are in use
  *
  * The errno for it is EPERM, which sounds like something else.
@@ -212,6 +231,11 @@ static inline bool scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 
 static inline void scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
 {
+}
+
+static inline bool scaleswap_throttle(void)
+{
+	return false;
 }
 
 static inline void scaleswap_table_full(void)

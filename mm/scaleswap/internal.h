@@ -64,8 +64,8 @@ enum ssw_stat_item {
  * @SSW_FB_NO_AREA: the CPU has no area of its own
  * @SSW_FB_NO_BLOCK: areas had room, but no free block of the folio's order;
  *                   nothing was allocated and the caller splits the folio
- * @SSW_FB_ALL_FULL: all per-core areas were full, or there was less free than
- *                   the folio needs; plain areas, if any, were tried next
+ * @SSW_FB_ALL_FULL: all per-core areas were full; plain areas, if any, were
+ *                   tried next
  * @SSW_NR_FALLBACKS: number of the above
  *
  * The trace event scaleswap_fallback shows these by name.

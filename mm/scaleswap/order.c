@@ -10,6 +10,8 @@
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
+#include <linux/blk-cgroup.h>
+#include <linux/blkdev.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/sort.h>
@@ -27,6 +29,12 @@
 
 /* Own areas of equal priority take turns; log2 of the allocations of a turn. */
 #define SSW_TURN_SHIFT		6
+
+/*
+ * How often to look again because the order changed while nothing was found.
+ * Somebody may be changing it all the time.
+ */
+#define SSW_ORDER_TRIES		3
 
 enum ssw_try {
 	SSW_TRY_OK,
@@ -290,19 +298,25 @@ static enum ssw_try ssw_alloc_foreign(struct ssw_order *o, int cpu, int order,
 	unsigned int left = READ_ONCE(o->spill_left);
 	unsigned int at = READ_ONCE(o->spill_index);
 	enum ssw_try result = SSW_TRY_FULL;
+	unsigned int tried = U16_MAX;
 	unsigned int pages = 1U << order;
 	enum ssw_try one;
 
-	/* Nothing free anywhere: do not look at every area to find that out. */
-	if (get_nr_swap_pages() < pages)
-		return SSW_TRY_FULL;
-
-	if (left && at >= first && at < nr &&
-	    ssw_try_area(READ_ONCE(list->type[at]), cpu, order, entry) == SSW_TRY_OK) {
-		WRITE_ONCE(o->spill_left, left - min(left, pages));
-		goto found;
+	if (left && at >= first && at < nr) {
+		one = ssw_try_area(READ_ONCE(list->type[at]), cpu, order, entry);
+		if (one == SSW_TRY_OK) {
+			WRITE_ONCE(o->spill_left, left - min(left, pages));
+			goto found;
+		}
+		if (one == SSW_TRY_NO_BLOCK)
+			result = SSW_TRY_NO_BLOCK;
+		else
+			WRITE_ONCE(o->spill_left, 0);
+		tried = at;
 	}
 	for (at = first; at < nr; at++) {
+		if (at == tried)
+			continue;
 		one = ssw_try_area(READ_ONCE(list->type[at]), cpu, order, entry);
 		if (one == SSW_TRY_OK) {
 			WRITE_ONCE(o->spill_index, at);
@@ -336,6 +350,8 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 	struct ssw_order *o;
 	enum ssw_try result;
 	unsigned int seq;
+	bool changed;
+	int tries = 0;
 
 	if (!READ_ONCE(ssw_nr_bound))
 		return false;
@@ -350,8 +366,9 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 		result = ssw_alloc_own(o, cpu, order, entry);
 		if (result == SSW_TRY_FULL)
 			result = ssw_alloc_foreign(o, cpu, order, entry);
-		/* In this order, so that a successful read section ends, too. */
-	} while (read_seqcount_retry(&o->seq, seq) && result != SSW_TRY_OK);
+		/* Always, so that a section that found something ends, too. */
+		changed = read_seqcount_retry(&o->seq, seq);
+	} while (result == SSW_TRY_FULL && changed && ++tries < SSW_ORDER_TRIES);
 
 	if (result == SSW_TRY_OK)
 		return true;
@@ -379,3 +396,32 @@ void __scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
 	ssw_stat_add(SSW_ALLOC_PLAIN, pages);
 	ssw_area_count(swp_type(entry), true, pages);
 }
+
+#if defined(CONFIG_MEMCG) && defined(CONFIG_BLK_CGROUP)
+/* See scaleswap_throttle(). */
+bool __scaleswap_throttle(void)
+{
+	struct ssw_order *o = per_cpu_ptr(ssw_orders, raw_smp_processor_id());
+	const struct ssw_list *list = &o->list;
+	unsigned int nr = READ_ONCE(list->nr);
+	bool found = false;
+
+	for (unsigned int at = 0; at < nr && !found; at++) {
+		unsigned int type = READ_ONCE(list->type[at]);
+		struct swap_info_struct *si;
+
+		if (type >= MAX_SWAPFILES)
+			break;
+		si = swp_swap_info(swp_entry(type, 0));
+		if (!si || !ssw_has_room(si) ||
+		    !percpu_ref_tryget_live(&si->users))
+			continue;
+		if (READ_ONCE(scaleswap_home[type]) >= 0 && si->bdev) {
+			blkcg_schedule_throttle(si->bdev->bd_disk, true);
+			found = true;
+		}
+		percpu_ref_put(&si->users);
+	}
+	return found;
+}
+#endif

@@ -122,7 +122,8 @@ static ssize_t cpu_store(struct ssw_area *area, const char *buf, size_t count)
 {
 	int cpu, err;
 
-	err = ssw_parse_bind(buf, &cpu);
+	/* What is behind a zero would go unseen. */
+	err = memchr(buf, '\0', count) ? -EINVAL : ssw_parse_bind(buf, &cpu);
 	if (err || cpu < 0) {
 		pr_warn_ratelimited("areas/%u/cpu takes the number of a possible CPU (%*pbl)\n",
 				    area->si->type,
@@ -159,9 +160,9 @@ static ssize_t path_show(struct ssw_area *area, char *buf)
 	path = file_path(file, buf, PAGE_SIZE);
 	if (IS_ERR(path))
 		return PTR_ERR(path);
-	/* One line whatever the name is; escaped as in /proc/swaps. */
+	/* One line whatever the name is; escaped as /proc/swaps does. */
 	end = mangle_path(buf, path, "\n\\");
-	if (!end || end == buf + PAGE_SIZE)
+	if (!end || end >= buf + PAGE_SIZE - 1)
 		return -ENAMETOOLONG;
 	*end++ = '\n';
 	return end - buf;

@@ -204,6 +204,45 @@ SSW_TEST_F(badinput, twice)
 	}
 }
 
+/*
+ * A device that cannot write: swapon fails as late as it can, after the area
+ * was bound, when it writes back what is dirty on the device.
+ */
+SSW_TEST_F(badinput, device_that_fails)
+{
+	static const char dir[] = "/sys/kernel/config/nullb/sswbad";
+	static const struct { const char *attr, *val; } set[] = {
+		{ "size", "16" }, { "blocksize", "4096" }, { "memory_backed", "1" },
+		{ "badblocks", "+8000-8007" }, { "power", "1" },
+	};
+	char path[128], page[SSW_PAGE] = "dirty";
+	int fd = -1, ret = 0;
+
+	rmdir(dir);
+	if (mkdir(dir, 0755))
+		SKIP(return, "no null_blk with configfs (%s)", strerror(errno));
+	for (size_t i = 0; i < ARRAY_SIZE(set) && !ret; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, set[i].attr);
+		ret = ssw_write(path, set[i].val);
+	}
+	if (!ret)
+		ret = ssw_mkswap("/dev/sswbad", 3000);
+	if (!ret) {
+		/* Sector 8000 is page 1000. Open until the end: the last close writes. */
+		fd = open("/dev/sswbad", O_RDWR);
+		if (fd < 0 || pwrite(fd, page, sizeof(page), 1000 * SSW_PAGE) != sizeof(page))
+			ret = -errno;
+	}
+	if (ret) {
+		close(fd);
+		rmdir(dir);
+		SKIP(return, "cannot set a null_blk device up (%s)", strerror(-ret));
+	}
+	EXPECT_NO_SWAPON("/dev/sswbad", -EIO, "a device that cannot be written");
+	close(fd);
+	EXPECT_EQ(0, rmdir(dir)) TH_LOG("swapon keeps the device open");
+}
+
 /* --- failing allocations ------------------------------------------------ */
 
 static const char * const attrs[] = { "failslab", "fail_page_alloc" };

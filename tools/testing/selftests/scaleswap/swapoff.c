@@ -136,10 +136,10 @@ static void on_alarm(int sig)
  */
 SSW_TEST_F(swapoff, interrupted)
 {
-	enum { KIDS = 24, PAGES = 250 };
+	enum { KIDS = 24, PAGES = 250, SMALL = 150 };
 	struct sigaction sa = { .sa_handler = on_alarm };
 	struct itimerval it = { { 0, 2000 }, { 0, 2000 } }, none = { };
-	int go[2], ready[2], t, ret = 0, tries;
+	int go[2], ready[2], t, small, ret;
 	pid_t kids[KIDS];
 	long per[258];
 	char c = 0, *p;
@@ -149,6 +149,12 @@ SSW_TEST_F(swapoff, interrupted)
 	ASSERT_EQ(0, ssw_mkfile(ssw_file(0), 16384));
 	t = ssw_on_cpu(ssw_file(0), 0);
 	ASSERT_LE(0, t);
+	/* A small one beside it, of lower priority: nothing goes there yet. */
+	ASSERT_EQ(0, ssw_mkfile(ssw_file(1), SMALL));
+	small = ssw_on_cpu(ssw_file(1), 0);
+	ASSERT_LE(0, small);
+	ASSERT_LT(ssw_area(small, "priority"), ssw_area(t, "priority"));
+	ASSERT_EQ(0, ssw_pin(0));
 	for (int i = 0; i < KIDS; i++) {
 		kids[i] = fork();
 		ASSERT_LE(0, kids[i]);
@@ -180,18 +186,9 @@ SSW_TEST_F(swapoff, interrupted)
 	ssw_evict("ssw");
 
 	ASSERT_EQ(0, sigaction(SIGALRM, &sa, NULL));
-	for (tries = 0; tries < 3; tries++) {
-		ASSERT_EQ(0, setitimer(ITIMER_REAL, &it, NULL));
-		ret = ssw_swapoff(ssw_file(0));
-		ASSERT_EQ(0, setitimer(ITIMER_REAL, &none, NULL));
-		if (ret)
-			break;
-		/* It was done before the first signal: next time with a faster one. */
-		it.it_value.tv_usec = 200;
-		it.it_interval.tv_usec = 200;
-		ASSERT_EQ(t, ssw_on_cpu(ssw_file(0), 0));
-		break;
-	}
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &it, NULL));
+	ret = ssw_swapoff(ssw_file(0));
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &none, NULL));
 	if (!ret) {
 		close(go[1]);
 		SKIP(return, "swapoff was faster than the signal");
@@ -200,19 +197,27 @@ SSW_TEST_F(swapoff, interrupted)
 
 	/* Still bound, still there, still in use. */
 	EXPECT_TRUE(ssw_area_exists(t));
-	EXPECT_EQ(1, ssw_area_count());
+	EXPECT_EQ(2, ssw_area_count());
 	EXPECT_EQ(0, ssw_area(t, "cpu"));
 	EXPECT_LT(0, ssw_area(t, "used"));
-	ASSERT_EQ(0, ssw_pin(0));
+	/*
+	 * The base gives it a new priority, the lowest, as to one that has just
+	 * come on. The search order has to follow: first the small one, then it.
+	 */
+	EXPECT_LT(ssw_area(t, "priority"), ssw_area(small, "priority"));
 	p = ssw_map(300, false);
 	ssw_stamp(p, 300, 99);
 	EXPECT_EQ(300, ssw_pageout(p, 300));
 	ASSERT_EQ(0, ssw_where(p, 300, per));
-	EXPECT_EQ(300, per[t]) TH_LOG("the area is not allocated from after EINTR");
-	EXPECT_LE(300, ssw_area(t, "allocs_home"));
+	EXPECT_LE(SMALL - SSW_SLACK, per[small])
+		TH_LOG("after EINTR the search order goes by the old priority");
+	EXPECT_EQ(300, per[t] + per[small]);
+	EXPECT_LE(300 - SMALL, per[t]) TH_LOG("the area is not allocated from after EINTR");
+	EXPECT_EQ(0, ssw_area(t, "allocs_foreign"));
 
 	/* The second time it goes through, and nobody lost a page. */
 	EXPECT_EQ(0, ssw_swapoff(ssw_file(0)));
+	EXPECT_EQ(0, ssw_swapoff(ssw_file(1)));
 	EXPECT_EQ(0, ssw_area_count());
 	EXPECT_EQ(0, ssw_wrong(p, 300, 99));
 	close(go[1]);
