@@ -238,9 +238,8 @@ def spread(values, form="{:,.0f}"):
     if not values:
         return "-"
     mid = form.format(statistics.median(values))
-    if len(values) == 1:
-        return mid
-    return f"{mid} [{form.format(min(values))}–{form.format(max(values))}]"
+    low, high = form.format(min(values)), form.format(max(values))
+    return mid if low == high else f"{mid} [{low}–{high}]"
 
 
 def by_cpu(r):
@@ -314,7 +313,7 @@ def conditions(all_rounds, setup, o):
     accels = sorted({r["accel"] for c in COLUMNS for r in good(all_rounds, c)}) or ["unknown"]
     emulated = any(a.startswith("tcg") for a in accels)
     lines = [f"Guests of {setup['cpus']} CPUs and {setup['drives']} NVMe drives (QEMU, accel {' '.join(accels)}), "
-             f"ext4, {o.rounds} round{'' if o.rounds == 1 else 's, median [min–max]'};"]
+             f"ext4, {o.rounds} round{'' if o.rounds == 1 else 's, median [min–max] where they differ'};"]
     lines.append(f"lock_stat on in every kernel; {setup['cpus']} processes, one a CPU, "
                  f"stamp {' '.join(STAMP_OPTIONS)}.")
     if emulated:

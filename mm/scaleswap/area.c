@@ -63,7 +63,8 @@ int ssw_device_node(const struct swap_info_struct *si)
 /**
  * ssw_pick_home - choose a home for vm.scaleswap.bind=auto
  * @nr_areas: by CPU, how many areas are homed there
- * @cpus: the CPUs to choose from, not empty
+ * @cpus: bitmap of the CPUs to choose from, not empty
+ * @nr_cpus: bits in @cpus
  * @dev_node: NUMA node of the device, NUMA_NO_NODE if it does not matter
  * @topo: the machine
  *
@@ -71,14 +72,15 @@ int ssw_device_node(const struct swap_info_struct *si)
  * Return: among the CPUs with the fewest areas the lowest one that is on
  * @dev_node, or else simply the lowest one.
  */
-int ssw_pick_home(const u16 *nr_areas, const struct cpumask *cpus, int dev_node,
+int ssw_pick_home(const u16 *nr_areas, const unsigned long *cpus,
+		  unsigned int nr_cpus, int dev_node,
 		  const struct ssw_topology *topo)
 {
 	bool best_near = false;
 	int best = -1;
 	int cpu;
 
-	for_each_cpu(cpu, cpus) {
+	for_each_set_bit(cpu, cpus, nr_cpus) {
 		bool near = dev_node != NUMA_NO_NODE &&
 			    topo->cpu_node(cpu) == dev_node;
 
@@ -103,7 +105,8 @@ static int ssw_auto_home(u16 *nr_areas, int dev_node)
 			nr_areas[scaleswap_home[type]]++;
 	}
 	/* A CPU may go offline meanwhile; then it is a home that is offline. */
-	return ssw_pick_home(nr_areas, cpu_online_mask, dev_node, &ssw_topology);
+	return ssw_pick_home(nr_areas, cpumask_bits(cpu_online_mask), nr_cpu_ids,
+			     dev_node, &ssw_topology);
 }
 
 static void ssw_set_home(unsigned int type, int cpu)

@@ -178,7 +178,8 @@ extern struct mutex ssw_mutex;
 extern struct ssw_area *ssw_areas[MAX_SWAPFILES];
 extern unsigned int ssw_nr_bound;
 extern unsigned int ssw_nr_plain;
-int ssw_pick_home(const u16 *nr_areas, const struct cpumask *cpus, int dev_node,
+int ssw_pick_home(const u16 *nr_areas, const unsigned long *cpus,
+		  unsigned int nr_cpus, int dev_node,
 		  const struct ssw_topology *topo);
 int ssw_area_rehome(struct ssw_area *area, int cpu);
 int ssw_device_node(const struct swap_info_struct *si);

@@ -186,41 +186,38 @@ static void ssw_test_order_no_node(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, list->nr_node, 0);
 }
 
+static int ssw_test_pick(const u16 *nr_areas, const unsigned long *cpus, int node)
+{
+	return ssw_pick_home(nr_areas, cpus, SSW_TEST_CPUS, node, &ssw_test_topology);
+}
+
 static void ssw_test_pick_home(struct kunit *test)
 {
 	u16 nr_areas[SSW_TEST_CPUS] = { 0 };
-	cpumask_t *cpus = kunit_kzalloc(test, sizeof(*cpus), GFP_KERNEL);
-	const struct ssw_topology *topo = &ssw_test_topology;
+	DECLARE_BITMAP(cpus, SSW_TEST_CPUS) = { 0 };
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, cpus);
-	/* The bits are only numbers here; no such CPU has to exist. */
-	if (small_cpumask_bits < 8)
-		kunit_skip(test, "needs a cpumask of 8 CPUs, has %u",
-			   (unsigned int)small_cpumask_bits);
-	bitmap_set(cpumask_bits(cpus), 0, 8);
+	bitmap_set(cpus, 0, 8);
 
 	/* The lowest, one after the other. */
 	for (i = 0; i < 8; i++) {
-		KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, NUMA_NO_NODE, topo), i);
+		KUNIT_EXPECT_EQ(test, ssw_test_pick(nr_areas, cpus, NUMA_NO_NODE), i);
 		nr_areas[i]++;
 	}
-	for (i = 0; i < SSW_TEST_CPUS; i++)
-		nr_areas[i] = 1;
 
 	/* All alike again: back to the front, or to the device's node. */
-	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, NUMA_NO_NODE, topo), 0);
-	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, 1, topo), 4);
+	KUNIT_EXPECT_EQ(test, ssw_test_pick(nr_areas, cpus, NUMA_NO_NODE), 0);
+	KUNIT_EXPECT_EQ(test, ssw_test_pick(nr_areas, cpus, 1), 4);
 	nr_areas[4]++;
-	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, 1, topo), 5);
+	KUNIT_EXPECT_EQ(test, ssw_test_pick(nr_areas, cpus, 1), 5);
 
 	/* Fewer areas beat the nearer node. */
 	nr_areas[0] = 0;
-	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, 1, topo), 0);
+	KUNIT_EXPECT_EQ(test, ssw_test_pick(nr_areas, cpus, 1), 0);
 
 	/* Only the CPUs that are offered. */
-	bitmap_clear(cpumask_bits(cpus), 0, 1);
-	KUNIT_EXPECT_EQ(test, ssw_pick_home(nr_areas, cpus, 0, topo), 1);
+	bitmap_clear(cpus, 0, 1);
+	KUNIT_EXPECT_EQ(test, ssw_test_pick(nr_areas, cpus, 0), 1);
 }
 
 static void ssw_test_parse_bind(struct kunit *test)

@@ -32,28 +32,39 @@ pinned_use_own_area() {
 	done
 }
 
+# The areas of the case before will do, if there was one.
+each_cpu_has_one() {
+	[ "$(ls "$SYS/areas" | wc -l)" -gt 0 ] || area_each_cpu 65536
+}
+
 threads_pinned() {
+	each_cpu_has_one || return 1
 	workload 24 --size 64 --threads "$(online_cpus | wc -l)" --pin --full
 }
 
 threads_that_move() {
+	each_cpu_has_one || return 1
 	workload 24 --size 64 --threads 6 --random --full --passes 3
 }
 
 procs_random_rewrite() {
+	each_cpu_has_one || return 1
 	workload 24 --size 64 --procs 6 --random --rewrite --seed 7
 }
 
 copy_on_write() {
+	each_cpu_has_one || return 1
 	workload 24 --size 48 --procs 3 --cow
 }
 
 shared_memory() {
+	each_cpu_has_one || return 1
 	workload 24 --size 64 --procs 4 --shmem --pin
 }
 
 file_on_tmpfs() {
 	local before ret=0
+	each_cpu_has_one || return 1
 	mkdir -p /tmp/ssw-tmpfs
 	mount -t tmpfs -o size=128m tmpfs /tmp/ssw-tmpfs || fail "cannot mount a tmpfs" || return 1
 	before=$(vmstat pswpout)
