@@ -103,11 +103,14 @@ all_off() {
 vmstat() { awk -v k="$1" '$1 == k { print $2 }' /proc/vmstat; }
 stat_of() { cat "$SYS/stats/$1"; }
 
-# in_group MB COMMAND... - under memory.max of MB megabytes
+# in_group MB COMMAND... - in a group that may have MB megabytes of memory
+#
+# By memory.high, with memory.max well above: the base kernel kills when all pages of a
+# group are under writeback, which is a matter of how fast an emulated drive is just then.
 in_group() {
 	local g=$CG/ssw-work mb=$1 ret
 	shift
-	mkdir -p "$g" && echo $((mb << 20)) >"$g/memory.max" && echo 0 >"$g/memory.oom.group" ||
+	mkdir -p "$g" && echo $((mb << 20)) >"$g/memory.high" && echo $((mb << 21)) >"$g/memory.max" ||
 		fail "no memory controller of cgroup v2 at $CG" || return 1
 	[ -z "${SWAP_MAX:-}" ] || echo "$SWAP_MAX" >"$g/memory.swap.max"
 	[ -z "${ZSWAP_MAX:-}" ] || echo "$ZSWAP_MAX" >"$g/memory.zswap.max"

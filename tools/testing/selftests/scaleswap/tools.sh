@@ -49,7 +49,7 @@ free_is_right() {
 in_use() {
 	local used
 	# A background holder: stamps more than its group may have, and waits.
-	mkdir -p $CG/ssw-hold && echo $((8 << 20)) >$CG/ssw-hold/memory.max || return 1
+	mkdir -p $CG/ssw-hold && echo $((8 << 20)) >$CG/ssw-hold/memory.high || return 1
 	# shellcheck disable=SC2016
 	bash -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' $CG/ssw-hold \
 		"$DIR/stamp" --size 16 --procs 1 --seconds 600 >/dev/null 2>&1 &
@@ -75,7 +75,7 @@ in_use() {
 # swapoff -a with the holder alive: all its pages come back.
 swapoff_a() {
 	echo 0 >$CG/ssw-hold/cgroup.freeze
-	echo max >$CG/ssw-hold/memory.max
+	echo max >$CG/ssw-hold/memory.high
 	swapoff -a 2>/tmp/ssw-err
 	# -a goes by /proc/swaps; an error is one only if an area is left
 	same "lines of /proc/swaps after swapoff -a" 0 "$(awk 'NR > 1' /proc/swaps | wc -l)" || {

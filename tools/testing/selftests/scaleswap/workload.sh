@@ -173,7 +173,7 @@ charges_end_at_nought() {
 	local g=$CG/ssw-work left
 	all_off
 	area_each_cpu 65536 || return 1
-	mkdir -p $g && echo $((24 << 20)) >$g/memory.max || return 4
+	mkdir -p $g && echo $((24 << 20)) >$g/memory.high || return 4
 	# shellcheck disable=SC2016
 	bash -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' $g "$DIR/stamp" --quiet --size 64 --procs 4 ||
 		fail "stamp failed" || return 1
