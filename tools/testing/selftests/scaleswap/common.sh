@@ -103,24 +103,26 @@ all_off() {
 vmstat() { awk -v k="$1" '$1 == k { print $2 }' /proc/vmstat; }
 stat_of() { cat "$SYS/stats/$1"; }
 
-# in_group MB COMMAND... - in a group that may have MB megabytes of memory
+# in_group MB COMMAND... - under memory.max of MB megabytes
 #
-# By memory.high, with memory.max well above: the base kernel kills when all pages of a
-# group are under writeback, which is a matter of how fast an emulated drive is just then.
+# The base kernel kills when all pages of a group are under writeback, which is a matter of
+# how fast an emulated drive is just then: so, three tries if that is why it failed.
+# (memory.high does not kill, but lets the group wait for minutes.)
 in_group() {
-	local g=$CG/ssw-work mb=$1 ret
+	local g=$CG/ssw-work mb=$1 ret kills try
 	shift
-	mkdir -p "$g" && echo $((mb << 20)) >"$g/memory.high" && echo $((mb << 21)) >"$g/memory.max" ||
-		fail "no memory controller of cgroup v2 at $CG" || return 1
-	[ -z "${SWAP_MAX:-}" ] || echo "$SWAP_MAX" >"$g/memory.swap.max"
-	[ -z "${ZSWAP_MAX:-}" ] || echo "$ZSWAP_MAX" >"$g/memory.zswap.max"
-	# shellcheck disable=SC2016
-	bash -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$g" "$@"
-	ret=$?
-	cp "$g/memory.stat" /tmp/ssw-memory.stat 2>/dev/null
-	cp "$g/memory.swap.peak" /tmp/ssw-swap.peak 2>/dev/null
-	cp "$g/memory.events" /tmp/ssw-memory.events 2>/dev/null
-	rmdir "$g" 2>/dev/null
+	for try in 1 2 3; do
+		mkdir -p "$g" && echo $((mb << 20)) >"$g/memory.max" ||
+			fail "no memory controller of cgroup v2 at $CG" || return 1
+		[ -z "${ZSWAP_MAX:-}" ] || echo "$ZSWAP_MAX" >"$g/memory.zswap.max"
+		# shellcheck disable=SC2016
+		bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$g" "$@"
+		ret=$?
+		kills=$(awk '$1 == "oom_kill" { print $2 }' "$g/memory.events")
+		rmdir "$g" 2>/dev/null
+		[ $ret != 0 ] && [ "${kills:-0}" != 0 ] || return $ret
+		echo "try $try: killed for lack of memory"
+	done
 	return $ret
 }
 
