@@ -51,7 +51,7 @@ void __scaleswap_table_full(void)
  * Context: any.
  * Return: the node, NUMA_NO_NODE if there is none to be known.
  */
-int ssw_device_node(const struct swap_info_struct *si)
+static int ssw_device_node(const struct swap_info_struct *si)
 {
 	struct block_device *bdev = si->bdev;
 

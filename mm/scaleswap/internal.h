@@ -182,7 +182,6 @@ int ssw_pick_home(const u16 *nr_areas, const unsigned long *cpus,
 		  unsigned int nr_cpus, int dev_node,
 		  const struct ssw_topology *topo);
 int ssw_area_rehome(struct ssw_area *area, int cpu);
-int ssw_device_node(const struct swap_info_struct *si);
 
 /* order.c */
 int ssw_order_init(void);
