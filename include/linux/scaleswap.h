@@ -11,9 +11,12 @@
 
 #include <linux/jump_label.h>
 #include <linux/swap.h>
+#include <linux/swapops.h>
 #include <linux/types.h>
 
 struct folio;
+struct mm_struct;
+union swap_header;
 
 /*
  * /proc/PID/pagemap has had a 5-bit swap type in bits 0-4 and a 50-bit offset
@@ -65,21 +68,50 @@ static inline u64 scaleswap_pagemap_frame(unsigned int type, u64 offset)
 	       (u64)(code >> PAGEMAP_SWP_TYPE_BITS) << PAGEMAP_SWP_HIGH_SHIFT;
 }
 
+/*
+ * What the swap code does for a per-core area: for types of which
+ * scaleswap_bound() is true. Without CONFIG_SCALESWAP it never is, and then
+ * these are declared but not called.
+ */
+void scaleswap_uncache(swp_entry_t entry, unsigned int nr);
+int scaleswap_duplicate(swp_entry_t entry, unsigned char usage, int nr);
+bool scaleswap_free(swp_entry_t entry, unsigned int nr);
+int scaleswap_count(swp_entry_t entry);
+bool scaleswap_has_cache(swp_entry_t entry);
+bool scaleswap_only_cache(swp_entry_t entry, unsigned int nr);
+bool scaleswap_swapped(swp_entry_t entry, unsigned int nr);
+unsigned int scaleswap_next_inuse(struct swap_info_struct *si, unsigned int prev);
+swp_entry_t scaleswap_alloc_type(unsigned int type);
+unsigned short scaleswap_cgroup_record(swp_entry_t entry, unsigned short id,
+				       unsigned int nr);
+unsigned short scaleswap_cgroup_cmpxchg(swp_entry_t entry, unsigned short old,
+					unsigned short new);
+unsigned short scaleswap_cgroup_id(swp_entry_t entry);
+
 #ifdef CONFIG_SCALESWAP
 
 DECLARE_STATIC_KEY_FALSE(scaleswap_key);
 extern s16 scaleswap_home[];
 
-int __scaleswap_swapon(struct swap_info_struct *si);
+int __scaleswap_swapon(struct swap_info_struct *si, const union swap_header *header);
 void __scaleswap_enabled(struct swap_info_struct *si);
+void __scaleswap_close(struct swap_info_struct *si);
 void __scaleswap_swapoff(struct swap_info_struct *si);
+int __scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
+			   unsigned long addr);
+unsigned int __scaleswap_inuse(const struct swap_info_struct *si);
+bool __scaleswap_shown(const struct swap_info_struct *si);
+long __scaleswap_unflushed(void);
+void __scaleswap_mm_init(struct mm_struct *mm);
+void __scaleswap_mm_free(struct mm_struct *mm);
 bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry);
 void __scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry);
 void __scaleswap_table_full(void);
 bool __scaleswap_throttle(void);
 
 /* mm/swapfile.c, for ScaleSwap alone */
-int swap_area_alloc(struct swap_info_struct *si, swp_entry_t *entry, int order);
+int swap_area_reclaim(struct swap_info_struct *si, unsigned long offset);
+void swap_area_discard(struct swap_info_struct *si, pgoff_t start, pgoff_t nr);
 
 /**
  * scaleswap_bound - has this area a home CPU?
@@ -100,16 +132,23 @@ static inline bool scaleswap_bound(unsigned int type)
 
 /**
  * scaleswap_swapon - bind a new area as vm.scaleswap.bind says
- * @si: the area, set up but not yet enabled; its inode may be locked
+ * @si: the area, its size known but without a swap map yet; its inode may be
+ *      locked
+ * @header: what is written in its first page
+ *
+ * A per-core area, of which scaleswap_bound() is true from here on, gets
+ * everything that it needs instead of a swap map and of clusters.
  *
  * Context: process context, may sleep.
- * Return: 0, or a negative errno (-ENOMEM) and swapon has to fail. Undone by
- * scaleswap_swapoff(), which may be called whether this was or not.
+ * Return: 0, or a negative errno (-ENOMEM, -EINVAL if the header lists
+ * impossible bad pages) and swapon has to fail. Undone by scaleswap_swapoff(),
+ * which may be called whether this was or not.
  */
-static inline int scaleswap_swapon(struct swap_info_struct *si)
+static inline int scaleswap_swapon(struct swap_info_struct *si,
+				   const union swap_header *header)
 {
 	if (static_branch_unlikely(&scaleswap_key))
-		return __scaleswap_swapon(si);
+		return __scaleswap_swapon(si, header);
 	return 0;
 }
 
@@ -125,6 +164,119 @@ static inline void scaleswap_enabled_area(struct swap_info_struct *si)
 {
 	if (static_branch_unlikely(&scaleswap_key))
 		__scaleswap_enabled(si);
+}
+
+/**
+ * scaleswap_close - stop allocation from an area that is being turned off
+ * @si: the area, no longer SWP_WRITEOK
+ *
+ * When it returns, no more slots are taken. Undone by scaleswap_enabled_area().
+ *
+ * Context: process context, may sleep.
+ */
+static inline void scaleswap_close(struct swap_info_struct *si)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		__scaleswap_close(si);
+}
+
+/**
+ * scaleswap_dup_mapped - add a reference that a page table entry is to hold
+ * @entry: the entry
+ * @mm: the mm
+ * @addr: the address in it
+ *
+ * swap_duplicate(), and for a per-core area it is noted who refers to the slot.
+ *
+ * Context: page table lock held.
+ * Return: 0; for a plain area what swap_duplicate() returns.
+ */
+static inline int scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
+				       unsigned long addr)
+{
+	if (scaleswap_bound(swp_type(entry)))
+		return __scaleswap_dup_mapped(entry, mm, addr);
+	return swap_duplicate(entry);
+}
+
+/**
+ * scaleswap_inuse - how many pages of an area are in use
+ * @si: the area
+ *
+ * Context: any. Zero is exact once nothing is allocated any more.
+ * Return: pages.
+ */
+static inline unsigned int scaleswap_inuse(const struct swap_info_struct *si)
+{
+	if (scaleswap_bound(si->type))
+		return __scaleswap_inuse(si);
+	return READ_ONCE(si->inuse_pages);
+}
+
+/**
+ * scaleswap_shown - is an area to be shown in /proc/swaps?
+ * @si: the area
+ *
+ * Context: swapon_mutex held.
+ * Return: true from when it is enabled until it is torn down.
+ */
+static inline bool scaleswap_shown(const struct swap_info_struct *si)
+{
+	if (scaleswap_bound(si->type))
+		return __scaleswap_shown(si);
+	return si->swap_map;
+}
+
+/**
+ * scaleswap_slot_cached - is a slot in the swap cache, or about to be?
+ * @si: the area
+ * @offset: the slot
+ *
+ * Context: any in which the area cannot go away.
+ */
+static inline bool scaleswap_slot_cached(const struct swap_info_struct *si,
+					 unsigned long offset)
+{
+	if (scaleswap_bound(si->type))
+		return scaleswap_has_cache(swp_entry(si->type, offset));
+	return READ_ONCE(si->swap_map[offset]) & SWAP_HAS_CACHE;
+}
+
+/**
+ * scaleswap_unflushed - free pages that nr_swap_pages does not know of yet
+ *
+ * Context: any.
+ * Return: pages, less than zero if nr_swap_pages is too high.
+ */
+static inline long scaleswap_unflushed(void)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return __scaleswap_unflushed();
+	return 0;
+}
+
+/**
+ * scaleswap_mm_init - a new mm has no number
+ * @mm: the mm, maybe copied from another
+ *
+ * Context: any.
+ */
+static inline void scaleswap_mm_init(struct mm_struct *mm)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		__scaleswap_mm_init(mm);
+}
+
+/**
+ * scaleswap_mm_free - forget an mm that is being freed
+ * @mm: the mm, without page tables
+ *
+ * Context: any but interrupts.
+ */
+static inline void scaleswap_mm_free(struct mm_struct *mm)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		__scaleswap_mm_free(mm);
 }
 
 /**
@@ -211,7 +363,8 @@ static inline bool scaleswap_bound(unsigned int type)
 	return false;
 }
 
-static inline int scaleswap_swapon(struct swap_info_struct *si)
+static inline int scaleswap_swapon(struct swap_info_struct *si,
+				   const union swap_header *header)
 {
 	return 0;
 }
@@ -220,7 +373,46 @@ static inline void scaleswap_enabled_area(struct swap_info_struct *si)
 {
 }
 
+static inline void scaleswap_close(struct swap_info_struct *si)
+{
+}
+
 static inline void scaleswap_swapoff(struct swap_info_struct *si)
+{
+}
+
+static inline int scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
+				       unsigned long addr)
+{
+	return swap_duplicate(entry);
+}
+
+static inline unsigned int scaleswap_inuse(const struct swap_info_struct *si)
+{
+	return READ_ONCE(si->inuse_pages);
+}
+
+static inline bool scaleswap_shown(const struct swap_info_struct *si)
+{
+	return si->swap_map;
+}
+
+static inline bool scaleswap_slot_cached(const struct swap_info_struct *si,
+					 unsigned long offset)
+{
+	return READ_ONCE(si->swap_map[offset]) & SWAP_HAS_CACHE;
+}
+
+static inline long scaleswap_unflushed(void)
+{
+	return 0;
+}
+
+static inline void scaleswap_mm_init(struct mm_struct *mm)
+{
+}
+
+static inline void scaleswap_mm_free(struct mm_struct *mm)
 {
 }
 

@@ -30,7 +30,10 @@ DEFINE_MUTEX(ssw_mutex);
 /* Home CPU by swap type, SSW_NO_HOME for a plain area. Written under ssw_mutex. */
 s16 scaleswap_home[MAX_SWAPFILES] = { [0 ... MAX_SWAPFILES - 1] = SSW_NO_HOME };
 
-/* By swap type. Set and cleared under ssw_mutex. */
+/*
+ * By swap type. Set and cleared under ssw_mutex; what is cleared is freed after
+ * an RCU grace period.
+ */
 struct ssw_area *ssw_areas[MAX_SWAPFILES];
 
 /* How many enabled areas are bound and how many are plain. */
@@ -118,11 +121,38 @@ static void ssw_set_home(unsigned int type, int cpu)
 	WRITE_ONCE(scaleswap_home[type], cpu);
 }
 
+/* The slots, less the bad ones that the header lists. */
+static int ssw_area_setup(struct ssw_area *area, const union swap_header *header)
+{
+	unsigned int nr_bad = header->info.nr_badpages;
+	struct swap_info_struct *si = area->si;
+	struct ssw_space *space;
+	unsigned int i;
+
+	for (i = 0; i < nr_bad; i++) {
+		if (!header->info.badpages[i] ||
+		    header->info.badpages[i] > header->info.last_page)
+			return -EINVAL;
+	}
+	space = ssw_space_alloc(si->max, header->info.badpages, nr_bad);
+	if (IS_ERR(space))
+		return PTR_ERR(space);
+	area->space = space;
+	/* The header is bad, too, but has not been counted as a page. */
+	si->pages -= space->nr_bad - 1;
+	if (!si->pages) {
+		pr_warn("swap area %u has no good page; run mkswap again\n", si->type);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /*
- * See scaleswap_swapon(). The home is fixed here, before the base kernel
- * decides whether the area goes on its list of available areas.
+ * See scaleswap_swapon(). The home is fixed here, before the base kernel sets
+ * up a swap map and decides whether the area goes on its list of available
+ * areas.
  */
-int __scaleswap_swapon(struct swap_info_struct *si)
+int __scaleswap_swapon(struct swap_info_struct *si, const union swap_header *header)
 {
 	struct ssw_area *area;
 	u16 *nr_areas;
@@ -136,6 +166,7 @@ int __scaleswap_swapon(struct swap_info_struct *si)
 		goto err_free;
 	area->si = si;
 	area->dev_node = ssw_device_node(si);
+	ssw_thread_area_init(area);
 	area->stat = alloc_percpu(struct ssw_area_stat);
 	if (!area->stat)
 		goto err_free;
@@ -147,13 +178,15 @@ int __scaleswap_swapon(struct swap_info_struct *si)
 	else if (home == SSW_BIND_OFF)
 		home = SSW_NO_HOME;
 	ssw_set_home(si->type, home);
-	ssw_areas[si->type] = area;
+	WRITE_ONCE(ssw_areas[si->type], area);
 	mutex_unlock(&ssw_mutex);
 	kfree(nr_areas);
 
 	/* From here on scaleswap_swapoff() cleans up. */
-	err = kobject_init_and_add(&area->kobj, &ssw_area_ktype, ssw_areas_kobj,
-				   "%u", si->type);
+	kobject_init(&area->kobj, &ssw_area_ktype);
+	err = home >= 0 ? ssw_area_setup(area, header) : 0;
+	if (!err)
+		err = kobject_add(&area->kobj, ssw_areas_kobj, "%u", si->type);
 	if (err)
 		__scaleswap_swapoff(si);
 	return err;
@@ -183,6 +216,10 @@ void __scaleswap_enabled(struct swap_info_struct *si)
 	home = scaleswap_home[si->type];
 	if (home >= 0 && !area->enabled)
 		pr_info("swap area %u is bound to CPU %d\n", si->type, home);
+	if (area->space) {
+		area->space->discard = si->flags & SWP_PAGE_DISCARD;
+		WRITE_ONCE(area->space->closed, false);
+	}
 	if (!area->enabled) {
 		area->enabled = true;
 		WRITE_ONCE(*ssw_counter(area), *ssw_counter(area) + 1);
@@ -192,6 +229,34 @@ void __scaleswap_enabled(struct swap_info_struct *si)
 	mutex_unlock(&ssw_mutex);
 }
 
+/*
+ * See scaleswap_shown(). swapoff takes the file away under swapon_mutex, a while
+ * before the area is forgotten.
+ */
+bool __scaleswap_shown(const struct swap_info_struct *si)
+{
+	bool shown;
+
+	mutex_lock(&ssw_mutex);
+	shown = si->swap_file && ssw_areas[si->type] && ssw_areas[si->type]->enabled;
+	mutex_unlock(&ssw_mutex);
+	return shown;
+}
+
+/*
+ * See scaleswap_close(). Owners allocate with preemption off, so after a grace
+ * period all that had not seen the area closed are through.
+ */
+void __scaleswap_close(struct swap_info_struct *si)
+{
+	struct ssw_space *space = ssw_areas[si->type]->space;
+
+	if (!space)
+		return;
+	WRITE_ONCE(space->closed, true);
+	synchronize_rcu();
+}
+
 /* See scaleswap_swapoff(). */
 void __scaleswap_swapoff(struct swap_info_struct *si)
 {
@@ -199,7 +264,7 @@ void __scaleswap_swapoff(struct swap_info_struct *si)
 
 	mutex_lock(&ssw_mutex);
 	area = ssw_areas[si->type];
-	ssw_areas[si->type] = NULL;
+	WRITE_ONCE(ssw_areas[si->type], NULL);
 	mutex_unlock(&ssw_mutex);
 	if (!area)
 		return;
@@ -217,7 +282,14 @@ void __scaleswap_swapoff(struct swap_info_struct *si)
 		ssw_set_home(si->type, SSW_NO_HOME);
 		ssw_order_rebuild();
 	}
+	if (area->space)
+		ssw_queue_max_keep(area->space->queue_max);
 	mutex_unlock(&ssw_mutex);
+
+	/* Allocators that found it in a search order, and the delegator's timer. */
+	synchronize_rcu();
+	timer_shutdown_sync(&area->timer);
+	ssw_space_free(area->space);
 	kobject_put(&area->kobj);
 }
 

@@ -155,8 +155,12 @@ static int __init ssw_init(void)
 	err = ssw_sysfs_init();
 	if (err)
 		pr_err("cannot create /sys/kernel/mm/scaleswap: %d\n", err);
+	if (!err)
+		err = ssw_table_init();
 	if (!err && ssw_boot_core) {
 		err = ssw_order_init();
+		if (!err)
+			err = ssw_thread_init();
 		if (!err) {
 			err = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
 							"mm/scaleswap:online",

@@ -16,10 +16,13 @@
  *     ssw_mutex		(homes, search orders, ssw_bind)
  *       ssw_order.seq		(write side; preemption off)
  *
+ *   page table lock, or any other spinlock
+ *     xa_lock of the mm ids
+ *     ssw_space.token		(only ever tried for; nothing is taken under it)
+ *
  * kobject_del() waits for kernfs active references, so it is never called
- * with ssw_mutex held. Allocation takes none of these: it reads the search
- * order of its CPU under the sequence count, and then takes si->lock of one
- * area at a time, as the base kernel does.
+ * with ssw_mutex held. Allocation takes none of the mutexes: it reads the search
+ * order of its CPU under the sequence count and then works as space.h says.
  */
 #ifndef _MM_SCALESWAP_INTERNAL_H
 #define _MM_SCALESWAP_INTERNAL_H
@@ -31,6 +34,9 @@
 #include <linux/scaleswap.h>
 #include <linux/seqlock.h>
 #include <linux/swap.h>
+#include <linux/timer.h>
+
+#include "space.h"
 
 /* Values of vm.scaleswap.bind that are not a CPU number. */
 #define SSW_BIND_OFF	(-1)
@@ -66,6 +72,11 @@ enum ssw_stat_item {
  *                   nothing was allocated and the caller splits the folio
  * @SSW_FB_ALL_FULL: all per-core areas were full; plain areas, if any, were
  *                   tried next
+ * @SSW_FB_NO_TABLE: no memory for a slot table; partly used clusters or other
+ *                   areas were tried instead
+ * @SSW_FB_NO_RMAP: a slot's word could not say which page table entry refers
+ *                  to it (no id for the mm, or an address of more than 48
+ *                  bits), and counts one reference instead
  * @SSW_NR_FALLBACKS: number of the above
  *
  * The trace event scaleswap_fallback shows these by name.
@@ -75,17 +86,39 @@ enum ssw_fallback {
 	SSW_FB_NO_AREA,
 	SSW_FB_NO_BLOCK,
 	SSW_FB_ALL_FULL,
+	SSW_FB_NO_TABLE,
+	SSW_FB_NO_RMAP,
 	SSW_NR_FALLBACKS,
+};
+
+/**
+ * enum ssw_deleg_item - what happened in the queues of areas, in events
+ * @SSW_DELEG_REQUESTER: a queued allocation, done by who asked for it
+ * @SSW_DELEG_HOLDER: the same, by another CPU that held the token
+ * @SSW_DELEG_DELEGATOR: the same, by a delegator kthread
+ * @SSW_DELEG_WAITS: a queued allocation that had to wait for another owner
+ * @SSW_DELEG_FREES: a cluster given back to its owner
+ * @SSW_NR_DELEG_ITEMS: number of the above
+ */
+enum ssw_deleg_item {
+	SSW_DELEG_REQUESTER = SSW_BY_REQUESTER,
+	SSW_DELEG_HOLDER = SSW_BY_HOLDER,
+	SSW_DELEG_DELEGATOR = SSW_BY_DELEGATOR,
+	SSW_DELEG_WAITS = SSW_NR_BY,
+	SSW_DELEG_FREES,
+	SSW_NR_DELEG_ITEMS,
 };
 
 /**
  * struct ssw_area_stat - slots taken from one area by one CPU, in pages
  * @home: while that CPU was the area's home; for a plain area, all
  * @foreign: while that CPU was not the area's home
+ * @freed: slots freed by that CPU; per-core areas only
  */
 struct ssw_area_stat {
 	u64 home;
 	u64 foreign;
+	u64 freed;
 };
 
 /**
@@ -96,9 +129,14 @@ struct ssw_area_stat {
  * @enabled: listed in the search orders or counted as a plain area;
  *           protected by ssw_mutex
  * @stat: per-CPU counters
+ * @space: the slots of a per-core area, NULL for a plain one
+ * @reclaim: where to look next for slots with nothing but their swap cache; a
+ *           hint
+ * @timer: has the delegator look after the area
  *
- * Lives from swapon to swapoff. A successful allocation may touch @stat
- * without any lock: the slot that it just took keeps swapoff from finishing.
+ * Lives from swapon to swapoff. A slot in use keeps swapoff from finishing, so
+ * whoever has one, or a reference on si->users, may use all of it. Others have
+ * to be on an RCU read side.
  */
 struct ssw_area {
 	struct kobject kobj;
@@ -106,6 +144,9 @@ struct ssw_area {
 	int dev_node;
 	bool enabled;
 	struct ssw_area_stat __percpu *stat;
+	struct ssw_space *space;
+	unsigned int reclaim;
+	struct timer_list timer;
 };
 
 /**
@@ -184,15 +225,49 @@ int ssw_pick_home(const u16 *nr_areas, const unsigned long *cpus,
 int ssw_area_rehome(struct ssw_area *area, int cpu);
 
 /* order.c */
+extern struct ssw_order __percpu *ssw_orders;
 int ssw_order_init(void);
 void ssw_order_rebuild(void);
 void ssw_list_build(struct ssw_list *list, int cpu,
 		    const struct ssw_candidate *cand, unsigned int nr,
 		    const struct ssw_topology *topo);
 
+/* alloc.c */
+enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, unsigned int order,
+			       u64 word, unsigned int *slot);
+bool ssw_area_reclaim(struct ssw_area *area);
+
+/* space.c */
+struct ssw_space *ssw_space_alloc(unsigned int nr_slots, const u32 *bad,
+				  unsigned int nr_bad);
+void ssw_space_free(struct ssw_space *space);
+size_t ssw_space_bytes(const struct ssw_space *space);
+
+/* swapmap.c */
+unsigned int ssw_area_used(const struct ssw_area *area);
+
+/* count.c */
+void ssw_count_pages(long pages);
+void ssw_count_flush(void);
+
+/* mmid.c */
+u32 ssw_mm_id(struct mm_struct *mm);
+
+/* thread.c */
+#define SSW_WAKE_DEFAULT	16
+#define SSW_WAKE_MAX		65536
+extern unsigned int ssw_wake_threshold;
+void ssw_thread_area_init(struct ssw_area *area);
+void ssw_thread_notice(struct ssw_area *area, enum ssw_notice notice);
+int ssw_thread_init(void);
+
 /* stat.c */
 DECLARE_PER_CPU(u64 [SSW_NR_STAT_ITEMS], ssw_stat);
 DECLARE_PER_CPU(u64 [SSW_NR_FALLBACKS], ssw_fallback_stat);
+DECLARE_PER_CPU(u64 [SSW_NR_DELEG_ITEMS], ssw_deleg_stat);
+u64 ssw_deleg_read(enum ssw_deleg_item item);
+unsigned int ssw_queue_max_read(void);
+void ssw_queue_max_keep(unsigned int nr);
 u64 ssw_stat_read(enum ssw_stat_item item);
 u64 ssw_fallback_read(enum ssw_fallback reason);
 void ssw_area_stat_read(const struct ssw_area *area, struct ssw_area_stat *sum);
@@ -201,6 +276,11 @@ void ssw_fallback(int cpu, enum ssw_fallback reason, unsigned int order);
 static inline void ssw_stat_add(enum ssw_stat_item item, unsigned int pages)
 {
 	this_cpu_add(ssw_stat[item], pages);
+}
+
+static inline void ssw_deleg_add(enum ssw_deleg_item item)
+{
+	this_cpu_inc(ssw_deleg_stat[item]);
 }
 
 /* sysctl.c */

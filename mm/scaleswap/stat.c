@@ -13,6 +13,10 @@
 
 DEFINE_PER_CPU(u64 [SSW_NR_STAT_ITEMS], ssw_stat);
 DEFINE_PER_CPU(u64 [SSW_NR_FALLBACKS], ssw_fallback_stat);
+DEFINE_PER_CPU(u64 [SSW_NR_DELEG_ITEMS], ssw_deleg_stat);
+
+/* Longest queue of the areas that have been turned off; under ssw_mutex. */
+static unsigned int ssw_queue_max;
 
 /**
  * ssw_stat_read - sum of a counter over all CPUs
@@ -46,6 +50,57 @@ u64 ssw_fallback_read(enum ssw_fallback reason)
 	for_each_possible_cpu(cpu)
 		sum += data_race(per_cpu(ssw_fallback_stat[reason], cpu));
 	return sum;
+}
+
+/**
+ * ssw_deleg_read - sum of a counter of delegation over all CPUs
+ * @item: which
+ *
+ * Context: any. Increments meanwhile may be missed.
+ * Return: events since boot.
+ */
+u64 ssw_deleg_read(enum ssw_deleg_item item)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += data_race(per_cpu(ssw_deleg_stat[item], cpu));
+	return sum;
+}
+
+/**
+ * ssw_queue_max_keep - remember the longest queue of an area that goes away
+ * @nr: entries
+ *
+ * Context: ssw_mutex held.
+ */
+void ssw_queue_max_keep(unsigned int nr)
+{
+	lockdep_assert_held(&ssw_mutex);
+	ssw_queue_max = max(ssw_queue_max, nr);
+}
+
+/**
+ * ssw_queue_max_read - most entries ever found in the queue of an area
+ *
+ * Context: takes ssw_mutex.
+ * Return: entries, since boot.
+ */
+unsigned int ssw_queue_max_read(void)
+{
+	unsigned int nr, type;
+
+	mutex_lock(&ssw_mutex);
+	nr = ssw_queue_max;
+	for (type = 0; type < MAX_SWAPFILES; type++) {
+		const struct ssw_area *area = ssw_areas[type];
+
+		if (area && area->space)
+			nr = max(nr, READ_ONCE(area->space->queue_max));
+	}
+	mutex_unlock(&ssw_mutex);
+	return nr;
 }
 
 /**

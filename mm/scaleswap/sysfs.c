@@ -64,12 +64,29 @@ SSW_STAT_ATTR(alloc_remote, ssw_stat_read(SSW_ALLOC_REMOTE));
 SSW_STAT_ATTR(alloc_plain, ssw_stat_read(SSW_ALLOC_PLAIN));
 SSW_STAT_ATTR(alloc_fail, ssw_stat_read(SSW_ALLOC_FAIL));
 
+SSW_STAT_ATTR(deleg_requester, ssw_deleg_read(SSW_DELEG_REQUESTER));
+SSW_STAT_ATTR(deleg_holder, ssw_deleg_read(SSW_DELEG_HOLDER));
+SSW_STAT_ATTR(deleg_delegator, ssw_deleg_read(SSW_DELEG_DELEGATOR));
+SSW_STAT_ATTR(deleg_allocs, ssw_deleg_read(SSW_DELEG_REQUESTER) +
+			    ssw_deleg_read(SSW_DELEG_HOLDER) +
+			    ssw_deleg_read(SSW_DELEG_DELEGATOR));
+SSW_STAT_ATTR(deleg_waits, ssw_deleg_read(SSW_DELEG_WAITS));
+SSW_STAT_ATTR(deleg_frees, ssw_deleg_read(SSW_DELEG_FREES));
+SSW_STAT_ATTR(deleg_queue_max, (u64)ssw_queue_max_read());
+
 static struct attribute *ssw_stat_attrs[] = {
 	&alloc_own_attr.attr,
 	&alloc_node_attr.attr,
 	&alloc_remote_attr.attr,
 	&alloc_plain_attr.attr,
 	&alloc_fail_attr.attr,
+	&deleg_allocs_attr.attr,
+	&deleg_requester_attr.attr,
+	&deleg_holder_attr.attr,
+	&deleg_delegator_attr.attr,
+	&deleg_waits_attr.attr,
+	&deleg_frees_attr.attr,
+	&deleg_queue_max_attr.attr,
 	NULL,
 };
 
@@ -81,18 +98,78 @@ SSW_STAT_ATTR(own_full, ssw_fallback_read(SSW_FB_OWN_FULL));
 SSW_STAT_ATTR(no_area, ssw_fallback_read(SSW_FB_NO_AREA));
 SSW_STAT_ATTR(no_block, ssw_fallback_read(SSW_FB_NO_BLOCK));
 SSW_STAT_ATTR(all_full, ssw_fallback_read(SSW_FB_ALL_FULL));
+SSW_STAT_ATTR(no_table, ssw_fallback_read(SSW_FB_NO_TABLE));
+SSW_STAT_ATTR(no_rmap, ssw_fallback_read(SSW_FB_NO_RMAP));
 
 static struct attribute *ssw_fallback_attrs[] = {
 	&own_full_attr.attr,
 	&no_area_attr.attr,
 	&no_block_attr.attr,
 	&all_full_attr.attr,
+	&no_table_attr.attr,
+	&no_rmap_attr.attr,
 	NULL,
 };
 
 static const struct attribute_group ssw_fallback_group = {
 	.name = "fallback",
 	.attrs = ssw_fallback_attrs,
+};
+
+/* deleg/ */
+
+static ssize_t ssw_tunable_store(const char *buf, size_t count, const char *name,
+				 unsigned int max, unsigned int *value)
+{
+	unsigned int v;
+
+	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || !v || v > max) {
+		pr_warn_ratelimited("deleg/%s takes a number from 1 to %u\n", name, max);
+		return -EINVAL;
+	}
+	WRITE_ONCE(*value, v);
+	return count;
+}
+
+static ssize_t wake_threshold_show(struct kobject *kobj,
+				   struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_wake_threshold));
+}
+
+static ssize_t wake_threshold_store(struct kobject *kobj,
+				    struct kobj_attribute *attr,
+				    const char *buf, size_t count)
+{
+	return ssw_tunable_store(buf, count, "wake_threshold", SSW_WAKE_MAX,
+				 &ssw_wake_threshold);
+}
+
+static struct kobj_attribute wake_threshold_attr = __ATTR_RW(wake_threshold);
+
+static ssize_t batch_show(struct kobject *kobj, struct kobj_attribute *attr,
+			  char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_batch));
+}
+
+static ssize_t batch_store(struct kobject *kobj, struct kobj_attribute *attr,
+			   const char *buf, size_t count)
+{
+	return ssw_tunable_store(buf, count, "batch", SSW_BATCH_MAX, &ssw_batch);
+}
+
+static struct kobj_attribute batch_attr = __ATTR_RW(batch);
+
+static struct attribute *ssw_deleg_attrs[] = {
+	&wake_threshold_attr.attr,
+	&batch_attr.attr,
+	NULL,
+};
+
+static const struct attribute_group ssw_deleg_group = {
+	.name = "deleg",
+	.attrs = ssw_deleg_attrs,
 };
 
 /* areas/<type>/ */
@@ -175,7 +252,19 @@ static ssize_t pages_show(struct ssw_area *area, char *buf)
 
 static ssize_t used_show(struct ssw_area *area, char *buf)
 {
-	return sysfs_emit(buf, "%u\n", READ_ONCE(area->si->inuse_pages));
+	return sysfs_emit(buf, "%u\n", scaleswap_inuse(area->si));
+}
+
+static ssize_t tables_show(struct ssw_area *area, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  area->space ? READ_ONCE(area->space->nr_tables) : 0);
+}
+
+static ssize_t table_bytes_show(struct ssw_area *area, char *buf)
+{
+	return sysfs_emit(buf, "%zu\n",
+			  area->space ? ssw_space_bytes(area->space) : 0);
 }
 
 static ssize_t priority_show(struct ssw_area *area, char *buf)
@@ -208,6 +297,8 @@ static struct ssw_area_attr used_attr = __ATTR_RO(used);
 static struct ssw_area_attr priority_attr = __ATTR_RO(priority);
 static struct ssw_area_attr allocs_home_attr = __ATTR_RO(allocs_home);
 static struct ssw_area_attr allocs_foreign_attr = __ATTR_RO(allocs_foreign);
+static struct ssw_area_attr tables_attr = __ATTR_RO(tables);
+static struct ssw_area_attr table_bytes_attr = __ATTR_RO(table_bytes);
 
 static struct attribute *ssw_area_attrs[] = {
 	&cpu_attr.attr,
@@ -219,6 +310,8 @@ static struct attribute *ssw_area_attrs[] = {
 	&priority_attr.attr,
 	&allocs_home_attr.attr,
 	&allocs_foreign_attr.attr,
+	&tables_attr.attr,
+	&table_bytes_attr.attr,
 	NULL,
 };
 ATTRIBUTE_GROUPS(ssw_area);
@@ -277,6 +370,8 @@ int __init ssw_sysfs_init(void)
 	if (!stats)
 		goto err_areas;
 	err = sysfs_create_group(root, &ssw_root_group);
+	if (!err)
+		err = sysfs_create_group(root, &ssw_deleg_group);
 	if (!err)
 		err = sysfs_create_group(stats, &ssw_stat_group);
 	if (!err)

@@ -52,8 +52,61 @@ TRACE_EVENT(scaleswap_fallback,
 	TP_printk("cpu=%d reason=%s order=%u", __entry->cpu,
 		  __print_symbolic(__entry->reason,
 				   { 0, "own_full" }, { 1, "no_area" },
-				   { 2, "no_block" }, { 3, "all_full" }),
+				   { 2, "no_block" }, { 3, "all_full" },
+				   { 4, "no_table" }, { 5, "no_rmap" }),
 		  __entry->order)
+);
+
+/* An allocation went through the queue of an area; by whom, from queue to done. */
+TRACE_EVENT(scaleswap_delegate,
+
+	TP_PROTO(unsigned int type, int cpu, unsigned int order, unsigned int by,
+		 u64 ns),
+
+	TP_ARGS(type, cpu, order, by, ns),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, type)
+		__field(int, cpu)
+		__field(unsigned int, order)
+		__field(unsigned int, by)
+		__field(u64, ns)
+	),
+
+	TP_fast_assign(
+		__entry->type = type;
+		__entry->cpu = cpu;
+		__entry->order = order;
+		__entry->by = by;
+		__entry->ns = ns;
+	),
+
+	TP_printk("type=%u cpu=%d order=%u by=%s ns=%llu", __entry->type,
+		  __entry->cpu, __entry->order,
+		  __print_symbolic(__entry->by,
+				   { 0, "requester" }, { 1, "holder" },
+				   { 2, "delegator" }),
+		  __entry->ns)
+);
+
+/* A delegator kthread has worked off entries of an area's queue. */
+TRACE_EVENT(scaleswap_drain,
+
+	TP_PROTO(unsigned int type, unsigned int nr),
+
+	TP_ARGS(type, nr),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, type)
+		__field(unsigned int, nr)
+	),
+
+	TP_fast_assign(
+		__entry->type = type;
+		__entry->nr = nr;
+	),
+
+	TP_printk("type=%u nr=%u", __entry->type, __entry->nr)
 );
 
 #endif /* _TRACE_SCALESWAP_H */

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: allocation of swap space, over all areas.
+ *
+ * A CPU tries its own areas and then the others in its search order. From its
+ * own it takes slots itself, as long as nobody else holds the token; to
+ * another's it delegates (deleg.c). That an area is full can be read without
+ * its token; it is a hint, and the area decides.
+ */
+#define pr_fmt(fmt) "scaleswap: " fmt
+
+#include <linux/blk-cgroup.h>
+#include <linux/blkdev.h>
+#include <linux/mm.h>
+#include <linux/sched/clock.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+#include "internal.h"
+
+#include <trace/events/scaleswap.h>
+
+/*
+ * A CPU without room of its own stays with a foreign area for that many pages,
+ * a cluster, so it writes sequentially and searches seldom; then it looks again
+ * whether something nearer has room.
+ */
+#define SSW_SPILL_PAGES		512
+
+/* Own areas of equal priority take turns; log2 of the allocations of a turn. */
+#define SSW_TURN_SHIFT		6
+
+/*
+ * How often to look again because the order changed while nothing was found.
+ * Somebody may be changing it all the time.
+ */
+#define SSW_ORDER_TRIES		3
+
+/*
+ * Slots that have nothing but their swap cache can be had by giving up the
+ * cache. How many slots to look at for them, how many to free, and in how many
+ * areas if all are full.
+ */
+#define SSW_RECLAIM_SCAN	(2 * SSW_CLUSTER_SLOTS)
+#define SSW_RECLAIM_PAGES	SWAP_CLUSTER_MAX
+#define SSW_RECLAIM_AREAS	4
+
+static void ssw_area_count(struct ssw_area *area, bool home, unsigned int pages)
+{
+	if (home)
+		this_cpu_add(area->stat->home, pages);
+	else
+		this_cpu_add(area->stat->foreign, pages);
+}
+
+/* Work off the queues of a CPU's own areas while it has to wait for another's. */
+static void ssw_meanwhile(void *arg)
+{
+	const struct ssw_list *list = &((struct ssw_order *)arg)->list;
+	unsigned int nr_own = READ_ONCE(list->nr_own);
+
+	for (unsigned int at = 0; at < nr_own; at++) {
+		struct ssw_area *area;
+
+		area = READ_ONCE(ssw_areas[READ_ONCE(list->type[at])]);
+		if (!area || !area->space || llist_empty(&area->space->queue) ||
+		    !ssw_token_trylock(area->space))
+			continue;
+		ssw_drain(area->space, NULL, SSW_BY_HOLDER);
+		ssw_token_release(area->space);
+	}
+}
+
+/* Through the queue of the area. */
+static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_task *task)
+{
+	u64 start = 0;
+	bool waited;
+
+	if (trace_scaleswap_delegate_enabled())
+		start = local_clock();
+	waited = ssw_task_delegate(area->space, task, ssw_meanwhile,
+				   per_cpu_ptr(ssw_orders, cpu));
+	ssw_deleg_add((enum ssw_deleg_item)task->by);
+	if (waited)
+		ssw_deleg_add(SSW_DELEG_WAITS);
+	trace_scaleswap_delegate(area->si->type, cpu, task->order, task->by,
+				 start ? local_clock() - start : 0);
+}
+
+/**
+ * ssw_area_alloc - allocate slots from one area
+ * @area: a per-core area; RCU read side
+ * @cpu: the CPU that asks; if it is the home, it works on the area itself
+ * @order: how many, as a power of two
+ * @word: what their words become
+ * @slot: the first one
+ *
+ * Context: any but interrupts; does not sleep. No token held.
+ * Return: SSW_OK; SSW_FULL or SSW_NO_BLOCK if there were none.
+ */
+enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, unsigned int order,
+			       u64 word, unsigned int *slot)
+{
+	bool home = READ_ONCE(scaleswap_home[area->si->type]) == cpu;
+	struct ssw_task task = { .word = word, .order = order };
+	struct ssw_space *space = area->space;
+
+	for (;;) {
+		if (home && ssw_token_trylock(space)) {
+			if (!llist_empty(&space->queue) || space->backlog)
+				ssw_drain(space, NULL, SSW_BY_HOLDER);
+			ssw_cluster_alloc(space, &task);
+			ssw_token_release(space);
+		} else {
+			ssw_area_delegate(area, cpu, &task);
+		}
+		if (likely(task.result != SSW_NO_TABLE))
+			break;
+		/* Memory is got outside of the token, and brought along. */
+		task.table = ssw_table_alloc();
+		if (!task.table) {
+			task.no_table = true;
+			ssw_fallback(cpu, SSW_FB_NO_TABLE, order);
+		}
+	}
+	if (unlikely(task.table))
+		ssw_table_free(task.table);
+	if (task.result == SSW_OK) {
+		*slot = task.slot;
+		ssw_count_pages(-(1L << order));
+		ssw_area_count(area, home, 1U << order);
+	}
+	return task.result;
+}
+
+/**
+ * ssw_area_reclaim - free slots that only the swap cache refers to
+ * @area: a per-core area; its si->users is held
+ *
+ * Context: process context, may sleep. No folio lock is waited for.
+ * Return: whether it freed any.
+ */
+bool ssw_area_reclaim(struct ssw_area *area)
+{
+	struct ssw_space *space = area->space;
+	unsigned int slot = READ_ONCE(area->reclaim);
+	unsigned int scanned = 0;
+	unsigned int freed = 0;
+
+	while (scanned < min(SSW_RECLAIM_SCAN, space->nr_slots) &&
+	       freed < SSW_RECLAIM_PAGES) {
+		unsigned int next;
+		u64 word;
+
+		if (slot >= space->nr_slots)
+			slot = 0;
+		rcu_read_lock();
+		next = ssw_slot_next(space, slot);
+		word = ssw_slot_read(space, next);
+		rcu_read_unlock();
+		scanned += next + 1 - slot;
+		slot = next + 1;
+		if (word == SSW_WORD_CACHE) {
+			int nr = swap_area_reclaim(area->si, next);
+
+			if (nr > 0)
+				freed += nr;
+		}
+	}
+	WRITE_ONCE(area->reclaim, slot);
+	return freed;
+}
+
+static enum ssw_result ssw_try_area_once(struct ssw_area *area, int cpu,
+					 int order, swp_entry_t *entry)
+{
+	struct swap_info_struct *si = area->si;
+	enum ssw_result result;
+	unsigned int slot;
+
+	/* A folio in one piece needs a place in one piece on the device. */
+	if (order && (data_race(si->flags) & (SWP_BLKDEV | SWP_SOLIDSTATE)) !=
+		     (SWP_BLKDEV | SWP_SOLIDSTATE))
+		return SSW_NO_BLOCK;
+	result = ssw_area_alloc(area, cpu, order, SSW_WORD_CACHE, &slot);
+	if (result == SSW_OK)
+		*entry = swp_entry(si->type, slot);
+	return result;
+}
+
+/*
+ * Take one block of slots from an area. An area that is being turned off, or
+ * whose number has been given to a plain one since the list was read, is as
+ * good as full. That it is full is not worth a queue entry, so look before.
+ */
+static enum ssw_result ssw_try_area(unsigned int type, int cpu, int order,
+				    swp_entry_t *entry)
+{
+	enum ssw_result result = SSW_FULL;
+	struct ssw_area *area;
+
+	if (type >= MAX_SWAPFILES)
+		return SSW_FULL;
+	rcu_read_lock();
+	area = READ_ONCE(ssw_areas[type]);
+	if (area && area->space && !READ_ONCE(area->space->full) &&
+	    !READ_ONCE(area->space->closed))
+		result = ssw_try_area_once(area, cpu, order, entry);
+	rcu_read_unlock();
+	return result;
+}
+
+/* The same, for an area that was full, after making room in it. */
+static enum ssw_result ssw_try_reclaim(unsigned int type, int cpu, int order,
+				       swp_entry_t *entry)
+{
+	enum ssw_result result = SSW_FULL;
+	struct swap_info_struct *si;
+	struct ssw_area *area;
+
+	if (type >= MAX_SWAPFILES)
+		return SSW_FULL;
+	si = swp_swap_info(swp_entry(type, 0));
+	if (!si || !percpu_ref_tryget_live(&si->users))
+		return SSW_FULL;
+	area = READ_ONCE(ssw_areas[type]);
+	if (area && area->space && ssw_area_reclaim(area))
+		result = ssw_try_area(type, cpu, order, entry);
+	percpu_ref_put(&si->users);
+	return result;
+}
+
+/*
+ * Own areas: from the highest priority on, and among equal ones in turns, as
+ * the base kernel does with equal priorities.
+ */
+static enum ssw_result ssw_alloc_own(struct ssw_order *o, int cpu, int order,
+				     swp_entry_t *entry)
+{
+	const struct ssw_list *list = &o->list;
+	unsigned int nr_own = READ_ONCE(list->nr_own);
+	enum ssw_result result = SSW_FULL;
+	unsigned int begin, end, turn;
+	u32 n = READ_ONCE(o->turn);
+
+	WRITE_ONCE(o->turn, n + 1);
+	for (begin = 0; begin < nr_own; begin = end) {
+		/* May be torn by a rebuild; never outside the array, or stuck. */
+		end = clamp(READ_ONCE(list->group_end[begin]), begin + 1, nr_own);
+		turn = end - begin > 1 ? (n >> SSW_TURN_SHIFT) % (end - begin) : 0;
+		for (unsigned int i = 0; i < end - begin; i++) {
+			unsigned int at = begin + turn + i;
+			enum ssw_result one;
+
+			if (at >= end)
+				at -= end - begin;
+			one = ssw_try_area(READ_ONCE(list->type[at]), cpu, order,
+					   entry);
+			if (one == SSW_OK) {
+				ssw_stat_add(SSW_ALLOC_OWN, 1U << order);
+				return SSW_OK;
+			}
+			if (one == SSW_NO_BLOCK)
+				result = SSW_NO_BLOCK;
+		}
+	}
+	return result;
+}
+
+static void ssw_count_foreign(const struct ssw_list *list, unsigned int at, int cpu,
+			      int order)
+{
+	ssw_stat_add(at < READ_ONCE(list->nr_own) ? SSW_ALLOC_OWN :
+		     at < READ_ONCE(list->nr_node) ? SSW_ALLOC_NODE :
+		     SSW_ALLOC_REMOTE, 1U << order);
+	if (at >= READ_ONCE(list->nr_own))
+		ssw_fallback(cpu, READ_ONCE(list->nr_own) ? SSW_FB_OWN_FULL :
+			     SSW_FB_NO_AREA, order);
+}
+
+static enum ssw_result ssw_alloc_foreign(struct ssw_order *o, int cpu, int order,
+					 swp_entry_t *entry)
+{
+	const struct ssw_list *list = &o->list;
+	unsigned int first = READ_ONCE(list->nr_own);
+	unsigned int nr = READ_ONCE(list->nr);
+	unsigned int left = READ_ONCE(o->spill_left);
+	unsigned int at = READ_ONCE(o->spill_index);
+	enum ssw_result result = SSW_FULL;
+	unsigned int tried = U16_MAX;
+	unsigned int pages = 1U << order;
+	enum ssw_result one;
+
+	if (left && at >= first && at < nr) {
+		one = ssw_try_area(READ_ONCE(list->type[at]), cpu, order, entry);
+		if (one == SSW_OK) {
+			WRITE_ONCE(o->spill_left, left - min(left, pages));
+			goto found;
+		}
+		if (one == SSW_NO_BLOCK)
+			result = SSW_NO_BLOCK;
+		else
+			WRITE_ONCE(o->spill_left, 0);
+		tried = at;
+	}
+	for (at = first; at < nr; at++) {
+		if (at == tried)
+			continue;
+		one = ssw_try_area(READ_ONCE(list->type[at]), cpu, order, entry);
+		if (one == SSW_OK) {
+			WRITE_ONCE(o->spill_index, at);
+			WRITE_ONCE(o->spill_left, SSW_SPILL_PAGES - pages);
+			goto found;
+		}
+		if (one == SSW_NO_BLOCK)
+			result = SSW_NO_BLOCK;
+	}
+	return result;
+found:
+	ssw_count_foreign(list, at, cpu, order);
+	return SSW_OK;
+}
+
+/* All areas are full: make room in own ones, and in a few others in turns. */
+static enum ssw_result ssw_alloc_reclaim(struct ssw_order *o, int cpu, int order,
+					 swp_entry_t *entry, bool own)
+{
+	const struct ssw_list *list = &o->list;
+	unsigned int first = own ? 0 : READ_ONCE(list->nr_own);
+	unsigned int nr = own ? READ_ONCE(list->nr_own) : READ_ONCE(list->nr);
+	unsigned int turn = READ_ONCE(o->turn);
+
+	if (order || !vm_swap_full() || nr <= first)
+		return SSW_FULL;
+	for (unsigned int i = 0; i < min(nr - first, SSW_RECLAIM_AREAS); i++) {
+		unsigned int at = first + (turn + i) % (nr - first);
+
+		if (ssw_try_reclaim(READ_ONCE(list->type[at]), cpu, order,
+				    entry) == SSW_OK) {
+			ssw_count_foreign(list, at, cpu, order);
+			return SSW_OK;
+		}
+	}
+	return SSW_FULL;
+}
+
+/*
+ * See scaleswap_alloc_swap(). The CPU is read once. The task may move to
+ * another one meanwhile, and then writes a page to the area of the CPU that it
+ * came from, which is no worse than having been a moment faster.
+ *
+ * A large folio goes to another CPU's area only if the own ones are full. If
+ * they are merely fragmented, splitting it and keeping to the own area is
+ * better than scattering.
+ */
+bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
+{
+	int order = folio_order(folio);
+	int cpu = raw_smp_processor_id();
+	enum ssw_result result;
+	struct ssw_order *o;
+	unsigned int seq;
+	bool changed;
+	int tries = 0;
+
+	if (!READ_ONCE(ssw_nr_bound))
+		return false;
+	if (order && !IS_ENABLED(CONFIG_THP_SWAP)) {
+		ssw_fallback(cpu, SSW_FB_NO_BLOCK, order);
+		return true;
+	}
+
+	o = per_cpu_ptr(ssw_orders, cpu);
+	do {
+		seq = read_seqcount_begin(&o->seq);
+		result = ssw_alloc_own(o, cpu, order, entry);
+		if (result == SSW_FULL)
+			result = ssw_alloc_reclaim(o, cpu, order, entry, true);
+		if (result == SSW_FULL)
+			result = ssw_alloc_foreign(o, cpu, order, entry);
+		/* Always, so that a section that found something ends, too. */
+		changed = read_seqcount_retry(&o->seq, seq);
+	} while (result == SSW_FULL && changed && ++tries < SSW_ORDER_TRIES);
+
+	if (result == SSW_FULL)
+		result = ssw_alloc_reclaim(o, cpu, order, entry, false);
+	if (result == SSW_OK)
+		return true;
+	if (result == SSW_NO_BLOCK) {
+		ssw_fallback(cpu, SSW_FB_NO_BLOCK, order);
+		return true;
+	}
+	ssw_fallback(cpu, SSW_FB_ALL_FULL, order);
+	/* Whoever wonders how much is left should now get to know. */
+	ssw_count_flush();
+	/* Without plain areas do not even look at the lock that they share. */
+	if (READ_ONCE(ssw_nr_plain))
+		return false;
+	ssw_stat_add(SSW_ALLOC_FAIL, 1U << order);
+	return true;
+}
+
+/* See scaleswap_alloc_plain(). */
+void __scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
+{
+	unsigned int pages = folio_nr_pages(folio);
+
+	if (!entry.val) {
+		ssw_stat_add(SSW_ALLOC_FAIL, pages);
+		return;
+	}
+	ssw_stat_add(SSW_ALLOC_PLAIN, pages);
+	ssw_area_count(READ_ONCE(ssw_areas[swp_type(entry)]), true, pages);
+}
+
+/**
+ * scaleswap_alloc_type - allocate a slot of a given area, for hibernation
+ * @type: type of a per-core area
+ *
+ * The slot has one reference and is not in the swap cache.
+ *
+ * Context: process context.
+ * Return: the entry, .val is 0 if there was none.
+ */
+swp_entry_t scaleswap_alloc_type(unsigned int type)
+{
+	int cpu = raw_smp_processor_id();
+	swp_entry_t entry = {};
+	struct ssw_area *area;
+	unsigned int slot;
+
+	rcu_read_lock();
+	area = READ_ONCE(ssw_areas[type]);
+	if (area && area->space &&
+	    ssw_area_alloc(area, cpu, 0, SSW_WORD_ONE, &slot) == SSW_OK)
+		entry = swp_entry(type, slot);
+	rcu_read_unlock();
+	return entry;
+}
+
+#if defined(CONFIG_MEMCG) && defined(CONFIG_BLK_CGROUP)
+/* See scaleswap_throttle(). */
+bool __scaleswap_throttle(void)
+{
+	struct ssw_order *o = per_cpu_ptr(ssw_orders, raw_smp_processor_id());
+	const struct ssw_list *list = &o->list;
+	unsigned int nr = READ_ONCE(list->nr);
+	bool found = false;
+
+	for (unsigned int at = 0; at < nr && !found; at++) {
+		unsigned int type = READ_ONCE(list->type[at]);
+		struct swap_info_struct *si;
+		struct ssw_area *area;
+
+		if (type >= MAX_SWAPFILES)
+			break;
+		si = swp_swap_info(swp_entry(type, 0));
+		if (!si || !percpu_ref_tryget_live(&si->users))
+			continue;
+		area = READ_ONCE(ssw_areas[type]);
+		if (area && area->space && !READ_ONCE(area->space->full) && si->bdev) {
+			blkcg_schedule_throttle(si->bdev->bd_disk, true);
+			found = true;
+		}
+		percpu_ref_put(&si->users);
+	}
+	return found;
+}
+#endif

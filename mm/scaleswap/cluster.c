@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: which slots to hand out; the owner's part.
+ *
+ * Slots are handed out one after the other within a cluster, so that what is
+ * swapped out together is written and read together. A cluster serves one
+ * order at a time, so that small blocks do not break up large ones. From full
+ * clusters nothing can be had, so they are on no list until a slot is freed,
+ * and then whoever freed it queues them to the owner.
+ *
+ * All functions but ssw_cluster_freed() and ssw_cluster_queue() need the token.
+ * They allocate nothing and take no lock; a table for a new cluster has to be
+ * brought along.
+ */
+#include <linux/bug.h>
+#include <linux/gcd.h>
+#include <linux/kernel.h>
+
+#include "space.h"
+
+/*
+ * How many clusters that may have no block of the order to look through. More
+ * would keep the token for too long; a large folio is split instead.
+ */
+#define SSW_FRAG_TRIES		8
+
+static unsigned int ssw_cluster_base(const struct ssw_space *space,
+				     const struct ssw_cluster *ci)
+{
+	return (ci - space->cluster) << SSW_CLUSTER_SHIFT;
+}
+
+static unsigned int ssw_cluster_capacity(const struct ssw_cluster *ci)
+{
+	return SSW_CLUSTER_SLOTS - ci->nr_bad;
+}
+
+static struct ssw_table *ssw_cluster_table(struct ssw_space *space,
+					   struct ssw_cluster *ci)
+{
+	return rcu_dereference_protected(ci->table,
+					 lockdep_is_held(&space->token));
+}
+
+/**
+ * ssw_space_lists_init - put all clusters on the list of free ones
+ * @space: the area's slots, zeroed but for what is marked fixed in it
+ *
+ * In steps of about the golden section, so that each cluster is far away from
+ * those that come into use before and after it: consecutive ones are likely to
+ * share a chip in the device and a lock of the swap cache.
+ *
+ * Context: before anybody else can see @space.
+ */
+void ssw_space_lists_init(struct ssw_space *space)
+{
+	unsigned int n = space->nr_clusters;
+	unsigned int step = max(1U, (unsigned int)((u64)n * 618 / 1000));
+	unsigned int i, at = 0;
+
+	while (gcd(step, n) != 1)
+		step++;
+
+	INIT_LIST_HEAD(&space->free);
+	INIT_LIST_HEAD(&space->stale);
+	for (i = 0; i < SSW_NR_ORDERS; i++) {
+		INIT_LIST_HEAD(&space->part[i]);
+		INIT_LIST_HEAD(&space->frag[i]);
+	}
+	for (i = 0; i < n; i++, at = ((u64)at + step) % n) {
+		struct ssw_cluster *ci = &space->cluster[at];
+
+		/* Of a cluster without a good slot nothing is ever heard. */
+		ci->state = SSW_CL_FULL;
+		INIT_LIST_HEAD(&ci->list);
+		if (!ssw_cluster_capacity(ci))
+			continue;
+		ci->state = SSW_CL_FREE;
+		list_add_tail(&ci->list, &space->free);
+	}
+}
+
+/* Mark the bad slots in the table that a cluster is about to get. */
+static void ssw_cluster_mark_bad(struct ssw_space *space,
+				 struct ssw_cluster *ci,
+				 struct ssw_table *table)
+{
+	unsigned int base = ssw_cluster_base(space, ci);
+	unsigned int lo = 0, hi = space->nr_bad;
+	unsigned int i;
+
+	if (!ci->nr_bad)
+		return;
+	while (lo < hi) {
+		unsigned int mid = (lo + hi) / 2;
+
+		if (space->bad[mid] < base)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < space->nr_bad && space->bad[lo] < base + SSW_CLUSTER_SLOTS; lo++)
+		atomic64_set(&table->word[space->bad[lo] - base], SSW_WORD_BAD);
+	/* What is left of the last cluster beyond the end of the area. */
+	for (i = min(space->nr_slots - base, SSW_CLUSTER_SLOTS); i < SSW_CLUSTER_SLOTS; i++)
+		atomic64_set(&table->word[i], SSW_WORD_BAD);
+}
+
+/* A free cluster comes into use. */
+static void ssw_cluster_begin(struct ssw_space *space, struct ssw_cluster *ci,
+			      unsigned int order, struct ssw_table *table)
+{
+	ssw_cluster_mark_bad(space, ci, table);
+	ci->state = SSW_CL_PART;
+	ci->order = order;
+	list_move_tail(&ci->list, &space->part[order]);
+	WRITE_ONCE(space->nr_tables, space->nr_tables + 1);
+	rcu_assign_pointer(ci->table, table);
+}
+
+static bool ssw_cluster_current(const struct ssw_space *space,
+				const struct ssw_cluster *ci)
+{
+	/* Order 0 also takes slots of clusters that are of another order. */
+	return space->cursor[ci->order].cluster == ci ||
+	       space->cursor[0].cluster == ci;
+}
+
+/* The last slot of a cluster has been freed. */
+static void ssw_cluster_end(struct ssw_space *space, struct ssw_cluster *ci)
+{
+	struct ssw_table *table = ssw_cluster_table(space, ci);
+
+	if (space->cursor[ci->order].cluster == ci)
+		space->cursor[ci->order].cluster = NULL;
+	if (space->cursor[0].cluster == ci)
+		space->cursor[0].cluster = NULL;
+
+	RCU_INIT_POINTER(ci->table, NULL);
+	table->next = space->dead;
+	space->dead = table;
+	WRITE_ONCE(space->nr_tables, space->nr_tables - 1);
+
+	/* Not the header, and not what is bad. */
+	if (space->discard && !ci->nr_bad && !READ_ONCE(space->closed)) {
+		ci->state = SSW_CL_STALE;
+		list_move_tail(&ci->list, &space->stale);
+	} else {
+		ci->state = SSW_CL_FREE;
+		list_move_tail(&ci->list, &space->free);
+	}
+}
+
+/* No list finds it until ssw_cluster_returned(). */
+static void ssw_cluster_fill(struct ssw_space *space, struct ssw_cluster *ci)
+{
+	list_del_init(&ci->list);
+	WRITE_ONCE(ci->state, SSW_CL_FULL);
+	/* Barrier B. */
+	smp_mb();
+	if (atomic_read(&ci->used) < ssw_cluster_capacity(ci)) {
+		WRITE_ONCE(ci->state, SSW_CL_PART);
+		list_add_tail(&ci->list, &space->part[ci->order]);
+	}
+}
+
+/*
+ * Take 1 << order free words that follow each other, aligned, not before
+ * @from. Returns the first, or SSW_CLUSTER_SLOTS.
+ */
+static unsigned int ssw_cluster_take(struct ssw_space *space,
+				     struct ssw_cluster *ci, unsigned int from,
+				     unsigned int order, u64 new)
+{
+	atomic64_t *word = ssw_cluster_table(space, ci)->word;
+	unsigned int nr = 1U << order;
+	unsigned int at, i;
+
+	for (at = from; at < SSW_CLUSTER_SLOTS; at += nr) {
+		for (i = 0; i < nr; i++) {
+			if (atomic64_read(&word[at + i]) != SSW_WORD_FREE)
+				break;
+		}
+		if (i == nr)
+			break;
+	}
+	if (at >= SSW_CLUSTER_SLOTS)
+		return SSW_CLUSTER_SLOTS;
+
+	atomic_add(nr, &ci->used);
+	for (i = 0; i < nr; i++) {
+		s64 old = SSW_WORD_FREE;
+
+		/* Barrier A. Nobody but the owner takes a word out of free. */
+		WARN_ON_ONCE(!atomic64_try_cmpxchg_acquire(&word[at + i], &old, new));
+	}
+	WRITE_ONCE(space->allocated, space->allocated + nr);
+	return at;
+}
+
+/* Allocate from one cluster, and remember where to go on. */
+static bool ssw_cluster_try(struct ssw_space *space, struct ssw_cluster *ci,
+			    unsigned int from, struct ssw_task *task)
+{
+	struct ssw_cursor *cursor = &space->cursor[task->order];
+	unsigned int at;
+
+	at = ssw_cluster_take(space, ci, from, task->order, task->word);
+	if (at == SSW_CLUSTER_SLOTS)
+		return false;
+	task->slot = ssw_cluster_base(space, ci) + at;
+	task->result = SSW_OK;
+	cursor->cluster = ci;
+	cursor->next = at + (1U << task->order);
+	if (atomic_read(&ci->used) == ssw_cluster_capacity(ci)) {
+		ssw_cluster_fill(space, ci);
+		cursor->cluster = NULL;
+	}
+	return true;
+}
+
+/*
+ * Look through at most SSW_FRAG_TRIES clusters of a list. One that has no
+ * block of the order goes to the end of @park.
+ */
+static bool ssw_cluster_try_list(struct ssw_space *space, struct list_head *list,
+				 struct list_head *park, struct ssw_task *task)
+{
+	struct ssw_cluster *first = NULL;
+	unsigned int i;
+
+	for (i = 0; i < SSW_FRAG_TRIES && !list_empty(list); i++) {
+		struct ssw_cluster *ci;
+
+		ci = list_first_entry(list, struct ssw_cluster, list);
+		if (ci == first)
+			break;
+		if (ssw_cluster_try(space, ci, 0, task))
+			return true;
+		if (list == park && !first)
+			first = ci;
+		list_move_tail(&ci->list, park);
+	}
+	return false;
+}
+
+/*
+ * An empty cluster of a list. Blocks are not taken from one with bad slots, so
+ * that it needs no table unless there is something to put into it.
+ */
+static struct ssw_cluster *ssw_cluster_first(struct list_head *list,
+					     unsigned int order)
+{
+	unsigned int i;
+
+	for (i = 0; i < SSW_FRAG_TRIES && !list_empty(list); i++) {
+		struct ssw_cluster *ci;
+
+		ci = list_first_entry(list, struct ssw_cluster, list);
+		if (!order || !ci->nr_bad)
+			return ci;
+		list_move_tail(&ci->list, list);
+	}
+	return NULL;
+}
+
+/* An empty cluster: a clean one, or else one that still waits for its discard. */
+static struct ssw_cluster *ssw_cluster_empty(struct ssw_space *space,
+					     unsigned int order)
+{
+	struct ssw_cluster *ci = ssw_cluster_first(&space->free, order);
+
+	return ci ? ci : ssw_cluster_first(&space->stale, order);
+}
+
+/**
+ * ssw_cluster_alloc - allocate slots
+ * @space: the area's slots
+ * @task: what is wanted; the outcome
+ *
+ * First where the last allocation of the order left off, then an empty
+ * cluster, then what others have freed in clusters of the order; a single slot
+ * is also taken from clusters of other orders.
+ *
+ * Context: token held.
+ */
+void ssw_cluster_alloc(struct ssw_space *space, struct ssw_task *task)
+{
+	struct ssw_cursor *cursor = &space->cursor[task->order];
+	unsigned int order = task->order;
+	struct ssw_cluster *ci;
+
+	lockdep_assert_held(&space->token);
+
+	task->result = SSW_FULL;
+	if (READ_ONCE(space->closed))
+		return;
+
+	ci = cursor->cluster;
+	if (ci && ssw_cluster_try(space, ci, cursor->next, task))
+		return;
+	cursor->cluster = NULL;
+
+	ci = ssw_cluster_empty(space, order);
+	if (ci && !task->no_table) {
+		struct ssw_table **table;
+
+		table = space->spare ? &space->spare : &task->table;
+		if (!*table) {
+			task->result = SSW_NO_TABLE;
+			return;
+		}
+		ssw_cluster_begin(space, ci, order, *table);
+		*table = NULL;
+		WARN_ON_ONCE(!ssw_cluster_try(space, ci, 0, task));
+		return;
+	}
+
+	if (ssw_cluster_try_list(space, &space->part[order],
+				 &space->frag[order], task) ||
+	    ssw_cluster_try_list(space, &space->frag[order],
+				 &space->frag[order], task))
+		return;
+	if (order) {
+		task->result = READ_ONCE(space->full) ? SSW_FULL : SSW_NO_BLOCK;
+		return;
+	}
+	for (order = 1; order < SSW_NR_ORDERS; order++) {
+		if (ssw_cluster_try_list(space, &space->frag[order],
+					 &space->frag[order], task) ||
+		    ssw_cluster_try_list(space, &space->part[order],
+					 &space->part[order], task))
+			return;
+	}
+	if (ci)
+		return;
+
+	WRITE_ONCE(space->full, 1);
+	/* Barrier E. */
+	smp_mb();
+	if (!llist_empty(&space->queue) || space->backlog)
+		WRITE_ONCE(space->full, 0);
+}
+
+/**
+ * ssw_cluster_returned - look after a cluster that came through the queue
+ * @space: the area's slots
+ * @ci: the cluster, not in the queue any more
+ *
+ * Context: token held.
+ */
+void ssw_cluster_returned(struct ssw_space *space, struct ssw_cluster *ci)
+{
+	lockdep_assert_held(&space->token);
+
+	atomic_set(&ci->queued, 0);
+	/* Barrier C. */
+	smp_mb();
+	switch (ci->state) {
+	case SSW_CL_DISCARD:
+		ci->state = SSW_CL_FREE;
+		list_add_tail(&ci->list, &space->free);
+		break;
+	case SSW_CL_PART:
+	case SSW_CL_FULL:
+		if (!atomic_read(&ci->used)) {
+			/* Soon used again, or left to ssw_space_trim(). */
+			if (!ssw_cluster_current(space, ci))
+				ssw_cluster_end(space, ci);
+		} else if (ci->state == SSW_CL_FULL &&
+			   atomic_read(&ci->used) < ssw_cluster_capacity(ci)) {
+			WRITE_ONCE(ci->state, SSW_CL_PART);
+			list_add_tail(&ci->list, &space->part[ci->order]);
+		}
+		break;
+	default:
+		/* It was queued again before the last time was looked after. */
+		break;
+	}
+	WRITE_ONCE(space->full, 0);
+}
+
+/**
+ * ssw_space_trim - give up empty clusters that were kept for the next allocation
+ * @space: the area's slots
+ *
+ * An area that swaps single pages in and out would get and lose a table with
+ * each, so ssw_cluster_returned() keeps the one in use. This is for when it has
+ * not been used for a while.
+ *
+ * Context: token held.
+ */
+void ssw_space_trim(struct ssw_space *space)
+{
+	unsigned int order;
+
+	lockdep_assert_held(&space->token);
+
+	for (order = 0; order < SSW_NR_ORDERS; order++) {
+		struct ssw_cluster *ci = space->cursor[order].cluster;
+
+		/* A queued one is looked after when its turn comes. */
+		if (ci && !atomic_read(&ci->used) && !atomic_read(&ci->queued))
+			ssw_cluster_end(space, ci);
+	}
+}
+
+/**
+ * ssw_cluster_stale - take a cluster to be discarded
+ * @space: the area's slots
+ *
+ * Context: token held.
+ * Return: the cluster, to be given back by ssw_cluster_queue(), or NULL.
+ */
+struct ssw_cluster *ssw_cluster_stale(struct ssw_space *space)
+{
+	struct ssw_cluster *ci;
+
+	lockdep_assert_held(&space->token);
+
+	ci = list_first_entry_or_null(&space->stale, struct ssw_cluster, list);
+	if (ci) {
+		list_del_init(&ci->list);
+		ci->state = SSW_CL_DISCARD;
+	}
+	return ci;
+}
+
+/**
+ * ssw_cluster_queue - tell the owner to look after a cluster
+ * @space: the area's slots
+ * @ci: the cluster
+ *
+ * Context: any but interrupts. RCU read side, or the cluster cannot go away.
+ * Return: whether the owner should be woken.
+ */
+enum ssw_notice ssw_cluster_queue(struct ssw_space *space,
+				  struct ssw_cluster *ci)
+{
+	enum ssw_notice notice = SSW_QUIET;
+
+	/* Barrier C. */
+	if (!atomic_xchg(&ci->queued, 1)) {
+		ci->node.task = false;
+		atomic_inc(&space->nr_queued);
+		notice = llist_add(&ci->node.link, &space->queue) ?
+			 SSW_QUEUED_FIRST : SSW_QUEUED;
+	}
+	/* Barrier E: llist_add() or atomic_xchg(), either is a full one. */
+	if (READ_ONCE(space->full))
+		WRITE_ONCE(space->full, 0);
+	return notice;
+}
+
+/**
+ * ssw_cluster_freed - count slots that have become free
+ * @space: the area's slots
+ * @ci: their cluster
+ * @nr: how many
+ *
+ * The owner needs to hear only of a cluster that is empty now, or that no list
+ * leads to. Others it finds when it needs them.
+ *
+ * Context: any but interrupts, RCU read side.
+ * Return: whether the owner should be woken.
+ */
+enum ssw_notice ssw_cluster_freed(struct ssw_space *space,
+				  struct ssw_cluster *ci, unsigned int nr)
+{
+	/* Barriers B and C. */
+	int left = atomic_sub_return(nr, &ci->used);
+
+	if (!left || READ_ONCE(ci->state) == SSW_CL_FULL)
+		return ssw_cluster_queue(space, ci);
+	/* A slot of a cluster that some list leads to: not full any more. */
+	if (READ_ONCE(space->full))
+		WRITE_ONCE(space->full, 0);
+	return SSW_QUIET;
+}

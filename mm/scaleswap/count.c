@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: how much swap space is left, counted without a shared cache line.
+ *
+ * nr_swap_pages is one atomic that the base kernel changes with each page. Here
+ * each CPU keeps what it allocated and freed, and passes it on in batches. So
+ * get_nr_swap_pages() and vm_swap_full() stay one read, off by at most a batch
+ * a CPU; /proc/meminfo adds up what is still with the CPUs. When little is left,
+ * nothing is kept back, as then a page more or less decides between swapping
+ * and the OOM killer.
+ */
+#include <linux/atomic.h>
+#include <linux/cpumask.h>
+#include <linux/percpu.h>
+#include <linux/swap.h>
+
+#include "internal.h"
+
+/* Pages that a CPU keeps to itself at most. */
+#define SSW_COUNT_BATCH		64
+
+static DEFINE_PER_CPU(atomic_long_t, ssw_count);
+
+static long ssw_count_low(void)
+{
+	return 4L * SSW_COUNT_BATCH * nr_cpu_ids;
+}
+
+/**
+ * ssw_count_flush - pass on what all CPUs have kept back
+ *
+ * Context: any but interrupts.
+ */
+void ssw_count_flush(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		atomic_long_t *count = per_cpu_ptr(&ssw_count, cpu);
+
+		if (atomic_long_read(count))
+			atomic_long_add(atomic_long_xchg(count, 0), &nr_swap_pages);
+	}
+}
+
+/**
+ * ssw_count_pages - count swap pages that were freed or allocated
+ * @pages: freed, or if negative allocated
+ *
+ * Context: any but interrupts; the task may move to another CPU meanwhile.
+ */
+void ssw_count_pages(long pages)
+{
+	atomic_long_t *count = raw_cpu_ptr(&ssw_count);
+	long kept = atomic_long_add_return(pages, count);
+	long low = ssw_count_low();
+	long left;
+
+	/*
+	 * Either this sees that little is left, or whoever made it little sees
+	 * in ssw_count_flush() what was added above: both are full barriers.
+	 */
+	if (abs(kept) < SSW_COUNT_BATCH && atomic_long_read(&nr_swap_pages) >= low)
+		return;
+	kept = atomic_long_xchg(count, 0);
+	if (!kept)
+		return;
+	left = atomic_long_add_return(kept, &nr_swap_pages);
+	if (left < low && left - kept >= low)
+		ssw_count_flush();
+}
+
+/* See scaleswap_unflushed(). */
+long __scaleswap_unflushed(void)
+{
+	long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += atomic_long_read(per_cpu_ptr(&ssw_count, cpu));
+	return sum;
+}

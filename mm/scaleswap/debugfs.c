@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: /sys/kernel/debug/scaleswap, dumps for whoever debugs it.
+ *
+ * slots lists the slots in use of all per-core areas, one a line:
+ *
+ *   <type> <slot> <kind> <cached> <count> <mm id> <virtual page, hex> <memcg id>
+ *
+ * with "-" where it does not apply. What it shows may have changed meanwhile.
+ */
+#include <linux/debugfs.h>
+#include <linux/init.h>
+#include <linux/rcupdate.h>
+#include <linux/seq_file.h>
+#include <linux/swap.h>
+#include <linux/swap_cgroup.h>
+#include <linux/swapops.h>
+
+#include "internal.h"
+
+/* Position in the file: type in the high bits, slot in the low ones. */
+#define SSW_POS_SHIFT	32
+
+static const char *ssw_kind_name(enum ssw_kind kind)
+{
+	static const char * const names[] = {
+		[SSW_KIND_NONE] = "none",
+		[SSW_KIND_FREEING] = "freeing",
+		[SSW_KIND_EXCL] = "excl",
+		[SSW_KIND_SHARED] = "shared",
+		[SSW_KIND_SHMEM] = "shmem",
+		[SSW_KIND_BAD] = "bad",
+	};
+
+	return kind < ARRAY_SIZE(names) ? names[kind] : "?";
+}
+
+/* The next slot in use from a position on; with the RCU read side dropped often. */
+static loff_t ssw_slots_find(loff_t pos)
+{
+	unsigned int type = pos >> SSW_POS_SHIFT;
+	unsigned int slot = pos;
+
+	for (; type < MAX_SWAPFILES; type++, slot = 0) {
+		bool more = true;
+
+		while (more) {
+			struct ssw_area *area;
+			u64 word = SSW_WORD_FREE;
+
+			rcu_read_lock();
+			area = READ_ONCE(ssw_areas[type]);
+			more = area && area->space && slot < area->space->nr_slots;
+			if (more) {
+				slot = ssw_slot_next(area->space, slot);
+				word = ssw_slot_read(area->space, slot);
+			}
+			rcu_read_unlock();
+			if (word != SSW_WORD_FREE && word != SSW_WORD_BAD)
+				return (loff_t)type << SSW_POS_SHIFT | slot;
+			cond_resched();
+		}
+	}
+	return -1;
+}
+
+static void *ssw_slots_start(struct seq_file *m, loff_t *pos)
+{
+	*pos = ssw_slots_find(*pos);
+	return *pos < 0 ? NULL : pos;
+}
+
+static void *ssw_slots_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	*pos = ssw_slots_find(*pos + 1);
+	return *pos < 0 ? NULL : pos;
+}
+
+static void ssw_slots_stop(struct seq_file *m, void *v)
+{
+}
+
+static int ssw_slots_show(struct seq_file *m, void *v)
+{
+	unsigned int type = *(loff_t *)v >> SSW_POS_SHIFT;
+	unsigned int slot = *(loff_t *)v;
+	u64 word = SSW_WORD_FREE;
+	struct ssw_area *area;
+
+	rcu_read_lock();
+	area = READ_ONCE(ssw_areas[type]);
+	if (area && area->space)
+		word = ssw_slot_read(area->space, slot);
+	rcu_read_unlock();
+
+	seq_printf(m, "%u %u %s %d %llu ", type, slot,
+		   ssw_kind_name(ssw_word_kind(word)),
+		   !!(word & SSW_WORD_CACHE), ssw_word_count(word));
+	if (ssw_word_kind(word) == SSW_KIND_EXCL)
+		seq_printf(m, "%u %llx ", ssw_word_mm(word), ssw_word_vpn(word));
+	else
+		seq_puts(m, "- - ");
+	seq_printf(m, "%u\n", lookup_swap_cgroup_id(swp_entry(type, slot)));
+	return 0;
+}
+
+static const struct seq_operations ssw_slots_sops = {
+	.start	= ssw_slots_start,
+	.next	= ssw_slots_next,
+	.stop	= ssw_slots_stop,
+	.show	= ssw_slots_show,
+};
+DEFINE_SEQ_ATTRIBUTE(ssw_slots);
+
+static int __init ssw_debugfs_init(void)
+{
+	struct dentry *dir;
+
+	if (!static_key_enabled(&scaleswap_key))
+		return 0;
+	dir = debugfs_create_dir("scaleswap", NULL);
+	debugfs_create_file("slots", 0400, dir, NULL, &ssw_slots_fops);
+	return 0;
+}
+late_initcall(ssw_debugfs_init);

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: slot words and the tables that hold them.
+ *
+ * A table is a page of words for one cluster. It comes when the cluster gets
+ * its first slot and goes after the last one, so memory follows what is
+ * swapped out. Changes of a word are compare-and-exchange, lockless, by any
+ * CPU; see word.h for what may change into what and space.h for the rest.
+ *
+ * This file, cluster.c and deleg.c also build in user space, where they run
+ * under ThreadSanitizer: see tools/testing/scaleswap.
+ */
+#include <linux/atomic.h>
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "space.h"
+
+static_assert(SSW_CLUSTER_SLOTS * sizeof(atomic64_t) == PAGE_SIZE);
+
+static struct kmem_cache *ssw_table_cachep;
+
+/**
+ * ssw_table_init - make the cache that tables come from
+ *
+ * Context: boot.
+ * Return: 0 or -ENOMEM.
+ */
+int __init ssw_table_init(void)
+{
+	ssw_table_cachep = KMEM_CACHE(ssw_table, 0);
+	return ssw_table_cachep ? 0 : -ENOMEM;
+}
+
+/**
+ * ssw_table_alloc - get a table with all words free
+ *
+ * Swap space is allocated to free memory, so this must not wait for memory to
+ * become free. It may use the reserves, as everything else on the way does.
+ *
+ * Context: any but with a token held; does not sleep.
+ * Return: the table, or NULL.
+ */
+struct ssw_table *ssw_table_alloc(void)
+{
+	const gfp_t gfp = GFP_NOWAIT | __GFP_HIGH | __GFP_NOWARN | __GFP_ZERO;
+	struct ssw_table *table;
+
+	table = kmem_cache_alloc(ssw_table_cachep, gfp);
+	if (!table)
+		return NULL;
+	table->word = (atomic64_t *)__get_free_page(gfp);
+	if (!table->word) {
+		kmem_cache_free(ssw_table_cachep, table);
+		return NULL;
+	}
+	return table;
+}
+
+/**
+ * ssw_table_free - free a table that nobody else can see
+ * @table: the table, or NULL
+ *
+ * Context: any but with a token held.
+ */
+void ssw_table_free(struct ssw_table *table)
+{
+	if (!table)
+		return;
+	free_page((unsigned long)table->word);
+	kmem_cache_free(ssw_table_cachep, table);
+}
+
+static void ssw_table_rcu(struct rcu_head *rcu)
+{
+	ssw_table_free(container_of(rcu, struct ssw_table, rcu));
+}
+
+/**
+ * ssw_table_free_rcu - free a table after its last reader
+ * @table: the table, no longer reachable
+ *
+ * Readahead looks at slots that it holds no reference on, so a table must not
+ * serve another cluster before they are through.
+ *
+ * Context: any but with a token held.
+ */
+void ssw_table_free_rcu(struct ssw_table *table)
+{
+	call_rcu(&table->rcu, ssw_table_rcu);
+}
+
+static atomic64_t *ssw_slot_word(struct ssw_space *space, unsigned int slot)
+{
+	struct ssw_table *table = ssw_slot_table(space, slot);
+
+	return table ? &table->word[slot % SSW_CLUSTER_SLOTS] : NULL;
+}
+
+/**
+ * ssw_slot_dup - add a reference to a slot
+ * @space: the area's slots
+ * @slot: the slot
+ * @first: the word to become if it is the first reference
+ *
+ * Context: RCU read side, or a reference or folio lock that keeps the slot.
+ * Return: 0, or an errno as of ssw_word_dup().
+ */
+int ssw_slot_dup(struct ssw_space *space, unsigned int slot, u64 first)
+{
+	atomic64_t *word = ssw_slot_word(space, slot);
+	s64 old;
+	u64 new;
+	int err;
+
+	if (!word)
+		return -ENOENT;
+	old = atomic64_read(word);
+	do {
+		err = ssw_word_dup(old, first, &new);
+		if (err)
+			return err;
+	} while (!atomic64_try_cmpxchg(word, &old, new));
+	return 0;
+}
+
+/**
+ * ssw_slot_put - drop a reference to a slot
+ * @space: the area's slots
+ * @slot: the slot
+ * @new: what the word became
+ *
+ * If @new is SSW_WORD_FREEING the slot is the caller's to tear down, and then
+ * to ssw_slot_free().
+ *
+ * Context: RCU read side, or a reference that keeps the slot.
+ * Return: 0, or -ENOENT if there was no reference.
+ */
+int ssw_slot_put(struct ssw_space *space, unsigned int slot, u64 *new)
+{
+	atomic64_t *word = ssw_slot_word(space, slot);
+	s64 old;
+	int err;
+
+	if (!word)
+		return -ENOENT;
+	old = atomic64_read(word);
+	do {
+		err = ssw_word_put(old, new);
+		if (err)
+			return err;
+	} while (!atomic64_try_cmpxchg(word, &old, *new));
+	return 0;
+}
+
+/**
+ * ssw_slot_cache - announce that a slot gets into the swap cache
+ * @space: the area's slots
+ * @slot: the slot, which need not exist or be in use
+ *
+ * Context: RCU read side.
+ * Return: 0, or an errno as of ssw_word_cache().
+ */
+int ssw_slot_cache(struct ssw_space *space, unsigned int slot)
+{
+	atomic64_t *word = ssw_slot_word(space, slot);
+	s64 old;
+	u64 new;
+	int err;
+
+	if (!word)
+		return -ENOENT;
+	old = atomic64_read(word);
+	do {
+		err = ssw_word_cache(old, &new);
+		if (err)
+			return err;
+	} while (!atomic64_try_cmpxchg(word, &old, new));
+	return 0;
+}
+
+/**
+ * ssw_slot_uncache - a slot has left the swap cache
+ * @space: the area's slots
+ * @slot: the slot
+ * @new: what the word became; see ssw_slot_put()
+ *
+ * Context: RCU read side, or a reference that keeps the slot.
+ * Return: 0, or -ENOENT if the slot was not in the swap cache.
+ */
+int ssw_slot_uncache(struct ssw_space *space, unsigned int slot, u64 *new)
+{
+	atomic64_t *word = ssw_slot_word(space, slot);
+	s64 old;
+	int err;
+
+	if (!word)
+		return -ENOENT;
+	old = atomic64_read(word);
+	do {
+		err = ssw_word_uncache(old, new);
+		if (err)
+			return err;
+	} while (!atomic64_try_cmpxchg(word, &old, *new));
+	return 0;
+}
+
+/**
+ * ssw_slot_free - give a slot back that is in SSW_KIND_FREEING
+ * @space: the area's slots
+ * @slot: the slot, which the caller brought into that state and has torn down
+ *
+ * The caller has to count it by ssw_cluster_freed() then.
+ *
+ * Context: RCU read side.
+ */
+void ssw_slot_free(struct ssw_space *space, unsigned int slot)
+{
+	/* Barrier A. Nobody else changes a word in this state. */
+	atomic64_set_release(ssw_slot_word(space, slot), SSW_WORD_FREE);
+}
+
+/**
+ * ssw_slot_next - find the next slot that is in use
+ * @space: the area's slots
+ * @slot: where to begin
+ *
+ * Context: RCU read side. Looks at one cluster at most, so that the caller can
+ * leave the read side in between.
+ * Return: the slot, or the first of the next cluster if there is none in this
+ * one. Where the caller ends up, a slot may be free or cease to exist, which
+ * ssw_slot_read() tells.
+ */
+unsigned int ssw_slot_next(struct ssw_space *space, unsigned int slot)
+{
+	struct ssw_table *table = ssw_slot_table(space, slot);
+	unsigned int at = slot % SSW_CLUSTER_SLOTS;
+	unsigned int base = slot - at;
+
+	for (; table && at < SSW_CLUSTER_SLOTS; at++) {
+		u64 word = atomic64_read(&table->word[at]);
+
+		if (word != SSW_WORD_FREE && word != SSW_WORD_BAD)
+			return base + at;
+	}
+	return base + SSW_CLUSTER_SLOTS;
+}

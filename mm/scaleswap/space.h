@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ScaleSwap: the slots of one per-core area, who may change what, and when.
+ *
+ * Two kinds of work are done on slots. References come and go on any CPU, by
+ * a compare-and-exchange on the slot's word (word.h). Choosing free slots, and
+ * with it everything that is on a list, is done by the owner alone: whoever
+ * holds the token. Nobody waits for the token. The CPU that does not get it
+ * queues a task, and whoever holds the token works off the queue.
+ *
+ * Invariants
+ *
+ *   1. Only the owner takes a word out of free, gives a cluster a table or
+ *      takes it away, and touches what is marked "owner" below.
+ *   2. The token is held with preemption off, over a bounded amount of work,
+ *      and under it no lock is taken, no memory allocated and nothing slept on.
+ *   3. ssw_cluster.used is at least the number of words that are not free or
+ *      bad, so a table is taken away only when all its words are free.
+ *   4. Of a cluster that has a free slot and is on no list, the owner hears
+ *      through the queue.
+ *   5. A task that was queued is done by some owner, or by the requester when
+ *      no other holds the token. So waiting for it never depends on a thread
+ *      being scheduled, and never on a lock of the requester.
+ *
+ * Barriers
+ *
+ *   A. A word goes to free by a release, and the owner takes it out by an
+ *      acquire, so the teardown of a slot is over before its next use.
+ *   B. Owner: state = FULL, full barrier, read used. Whoever frees: lower used
+ *      (a full barrier), read state. One of them sees the other (invariant 4).
+ *   C. Owner: clear queued, full barrier, read used and state. Whoever frees:
+ *      lower used (a full barrier), test-and-set queued. Either the owner sees
+ *      the lower count, or the cluster is queued again.
+ *   D. A task's result is written before its done is released, and read after
+ *      done was acquired. After the release the task is gone.
+ *   E. Owner: full = 1, full barrier, look into the queue. Whoever frees:
+ *      queue the cluster (a full barrier), read full. See ssw_space.full.
+ */
+#ifndef _MM_SCALESWAP_SPACE_H
+#define _MM_SCALESWAP_SPACE_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/lockdep.h>
+#include <linux/rcupdate.h>
+#include <linux/types.h>
+
+#include "word.h"
+
+#define SSW_CLUSTER_SHIFT	9
+#define SSW_CLUSTER_SLOTS	(1U << SSW_CLUSTER_SHIFT)
+#define SSW_NR_ORDERS		(SSW_CLUSTER_SHIFT + 1)
+
+/**
+ * struct ssw_table - the words of one cluster
+ * @word: SSW_CLUSTER_SLOTS words, a page
+ * @next: in the list of those to be freed
+ * @rcu: to free it after its last reader
+ * @memcg: by slot, the id of the memory cgroup that its swap is charged to
+ */
+struct ssw_table {
+	atomic64_t *word;
+	struct ssw_table *next;
+	struct rcu_head rcu;
+#ifdef CONFIG_MEMCG
+	u16 memcg[SSW_CLUSTER_SLOTS];
+#endif
+};
+
+/**
+ * struct ssw_node - an entry of an area's queue
+ * @link: in ssw_space.queue
+ * @task: whether it is a struct ssw_task, or else a struct ssw_cluster
+ */
+struct ssw_node {
+	struct llist_node link;
+	bool task;
+};
+
+/**
+ * enum ssw_state - where a cluster is
+ * @SSW_CL_FREE: on ssw_space.free, has no table
+ * @SSW_CL_PART: on ssw_space.part or .frag, has a table
+ * @SSW_CL_FULL: on no list, has a table without a free word
+ * @SSW_CL_STALE: on ssw_space.stale, waits for its discard, has no table
+ * @SSW_CL_DISCARD: on no list, is being discarded, has no table
+ */
+enum ssw_state {
+	SSW_CL_FREE,
+	SSW_CL_PART,
+	SSW_CL_FULL,
+	SSW_CL_STALE,
+	SSW_CL_DISCARD,
+};
+
+/**
+ * struct ssw_cluster - SSW_CLUSTER_SLOTS slots
+ * @table: their words, NULL if all are free; written by the owner, read under RCU
+ * @used: how many are neither free nor bad; any CPU lowers it
+ * @queued: whether @node is in the queue; see barrier C
+ * @state: enum ssw_state; owner, and see barrier B
+ * @order: owner; the order that it was last used for from empty
+ * @nr_bad: how many are bad; fixed
+ * @node: in the queue, to tell the owner of free slots
+ * @list: owner
+ */
+struct ssw_cluster {
+	struct ssw_table __rcu *table;
+	atomic_t used;
+	atomic_t queued;
+	u8 state;
+	u8 order;
+	u16 nr_bad;
+	struct ssw_node node;
+	struct list_head list;
+};
+
+/**
+ * struct ssw_token - who is the owner
+ * @held: 0 or 1
+ * @dep_map: for lockdep
+ */
+struct ssw_token {
+	atomic_t held;
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+	struct lockdep_map dep_map;
+#endif
+};
+
+/**
+ * struct ssw_cursor - where the owner allocates next
+ * @cluster: the cluster, NULL if there is none
+ * @next: the slot in it
+ */
+struct ssw_cursor {
+	struct ssw_cluster *cluster;
+	unsigned int next;
+};
+
+/**
+ * struct ssw_space - the slots of one per-core area
+ * @nr_slots: all slots, those included that are bad; fixed
+ * @nr_clusters: fixed
+ * @cluster: fixed
+ * @bad: the numbers of bad slots, sorted; fixed
+ * @nr_bad: how many; fixed
+ * @discard: whether emptied clusters are discarded before they are used again;
+ *           set before the area is enabled
+ * @closed: no more allocation; swapoff waits an RCU grace period after setting it
+ * @full: a hint that no slot is free; the owner sets it, barrier E
+ * @token: see the top of this file
+ * @queue: tasks, and clusters that got free slots; any CPU adds, the owner takes
+ * @nr_queued: clusters in @queue
+ * @backlog: owner; taken from @queue, but not worked off yet
+ * @free: owner; clusters that are SSW_CL_FREE
+ * @part: owner; by order, SSW_CL_PART
+ * @frag: owner; the same, but had no block of their order when last looked at
+ * @stale: owner; SSW_CL_STALE
+ * @cursor: owner; by order
+ * @spare: owner; a table for the next cluster, or NULL
+ * @dead: owner; tables to be freed after the token is released
+ * @allocated: owner; slots ever allocated
+ * @nr_tables: owner; tables in use
+ * @queue_max: owner; most entries ever found in @queue
+ */
+struct ssw_space {
+	unsigned int nr_slots;
+	unsigned int nr_clusters;
+	struct ssw_cluster *cluster;
+	unsigned int *bad;
+	unsigned int nr_bad;
+	bool discard;
+	bool closed;
+	int full;
+
+	struct llist_head queue ____cacheline_aligned_in_smp;
+	atomic_t nr_queued;
+
+	struct ssw_token token ____cacheline_aligned_in_smp;
+	struct llist_node *backlog;
+	struct list_head free;
+	struct list_head stale;
+	struct list_head part[SSW_NR_ORDERS];
+	struct list_head frag[SSW_NR_ORDERS];
+	struct ssw_cursor cursor[SSW_NR_ORDERS];
+	struct ssw_table *spare;
+	struct ssw_table *dead;
+	u64 allocated;
+	unsigned int nr_tables;
+	unsigned int queue_max;
+};
+
+/**
+ * enum ssw_by - who did a task
+ * @SSW_BY_REQUESTER: who asked for it
+ * @SSW_BY_HOLDER: another CPU, that held the token for itself
+ * @SSW_BY_DELEGATOR: a delegator kthread
+ * @SSW_NR_BY: number of the above
+ */
+enum ssw_by {
+	SSW_BY_REQUESTER,
+	SSW_BY_HOLDER,
+	SSW_BY_DELEGATOR,
+	SSW_NR_BY,
+};
+
+/**
+ * enum ssw_result - outcome of an allocation from one area
+ * @SSW_OK: got slots
+ * @SSW_FULL: no free slot, or the area is closed
+ * @SSW_NO_BLOCK: free slots, but no block of the order
+ * @SSW_NO_TABLE: a cluster is to be had, but needs a table
+ */
+enum ssw_result {
+	SSW_OK,
+	SSW_FULL,
+	SSW_NO_BLOCK,
+	SSW_NO_TABLE,
+};
+
+/**
+ * struct ssw_task - a request for slots, on the stack of who asks
+ * @node: in the queue
+ * @word: what the slots' words become
+ * @order: how many slots, as a power of two
+ * @table: in: a table that may be used, or NULL; out: NULL if it was taken
+ * @no_table: there is no memory for a table; make do with what is there
+ * @result: outcome
+ * @slot: the first slot
+ * @by: who did it
+ * @done: 1 when all of the above is final; barrier D
+ */
+struct ssw_task {
+	struct ssw_node node;
+	u64 word;
+	unsigned int order;
+	struct ssw_table *table;
+	bool no_table;
+	enum ssw_result result;
+	unsigned int slot;
+	enum ssw_by by;
+	int done;
+};
+
+/* cluster.c: owner only, but for the last two */
+void ssw_cluster_alloc(struct ssw_space *space, struct ssw_task *task);
+void ssw_cluster_returned(struct ssw_space *space, struct ssw_cluster *ci);
+struct ssw_cluster *ssw_cluster_stale(struct ssw_space *space);
+void ssw_space_trim(struct ssw_space *space);
+void ssw_space_lists_init(struct ssw_space *space);
+
+/**
+ * enum ssw_notice - what freeing slots caused
+ * @SSW_QUIET: nothing
+ * @SSW_QUEUED: the cluster was queued behind others
+ * @SSW_QUEUED_FIRST: the cluster was queued and the queue had been empty
+ */
+enum ssw_notice {
+	SSW_QUIET,
+	SSW_QUEUED,
+	SSW_QUEUED_FIRST,
+};
+
+enum ssw_notice ssw_cluster_freed(struct ssw_space *space,
+				  struct ssw_cluster *ci, unsigned int nr);
+enum ssw_notice ssw_cluster_queue(struct ssw_space *space,
+				  struct ssw_cluster *ci);
+
+/* deleg.c */
+#define SSW_BATCH_DEFAULT	64
+#define SSW_BATCH_MAX		4096
+extern unsigned int ssw_batch;
+void ssw_token_init(struct ssw_space *space);
+bool ssw_token_trylock(struct ssw_space *space);
+void ssw_token_release(struct ssw_space *space);
+unsigned int ssw_drain(struct ssw_space *space, const struct ssw_task *own,
+		       enum ssw_by by);
+bool ssw_task_delegate(struct ssw_space *space, struct ssw_task *task,
+		       void (*meanwhile)(void *), void *arg);
+
+/* slot.c */
+int ssw_table_init(void);
+struct ssw_table *ssw_table_alloc(void);
+void ssw_table_free(struct ssw_table *table);
+void ssw_table_free_rcu(struct ssw_table *table);
+
+/**
+ * ssw_slot_cluster - the cluster of a slot
+ * @space: the area's slots
+ * @slot: a slot, below ssw_space.nr_slots
+ *
+ * Context: any.
+ * Return: the cluster.
+ */
+static inline struct ssw_cluster *ssw_slot_cluster(struct ssw_space *space,
+						   unsigned int slot)
+{
+	return &space->cluster[slot >> SSW_CLUSTER_SHIFT];
+}
+
+/**
+ * ssw_slot_table - the table that has a slot's word
+ * @space: the area's slots
+ * @slot: a slot
+ *
+ * Context: RCU read side.
+ * Return: the table, or NULL if the slot does not exist or its whole cluster
+ * is free.
+ */
+static inline struct ssw_table *ssw_slot_table(struct ssw_space *space,
+					       unsigned int slot)
+{
+	if (slot >= space->nr_slots)
+		return NULL;
+	return rcu_dereference(ssw_slot_cluster(space, slot)->table);
+}
+
+/**
+ * ssw_slot_read - a slot's word, as it is at the moment
+ * @space: the area's slots
+ * @slot: a slot, which need not exist
+ *
+ * Context: RCU read side.
+ * Return: the word.
+ */
+static inline u64 ssw_slot_read(struct ssw_space *space, unsigned int slot)
+{
+	struct ssw_table *table = ssw_slot_table(space, slot);
+
+	if (!table)
+		return SSW_WORD_FREE;
+	return atomic64_read(&table->word[slot % SSW_CLUSTER_SLOTS]);
+}
+
+int ssw_slot_dup(struct ssw_space *space, unsigned int slot, u64 first);
+int ssw_slot_put(struct ssw_space *space, unsigned int slot, u64 *new);
+int ssw_slot_cache(struct ssw_space *space, unsigned int slot);
+int ssw_slot_uncache(struct ssw_space *space, unsigned int slot, u64 *new);
+void ssw_slot_free(struct ssw_space *space, unsigned int slot);
+unsigned int ssw_slot_next(struct ssw_space *space, unsigned int slot);
+
+#endif /* _MM_SCALESWAP_SPACE_H */

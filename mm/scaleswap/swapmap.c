@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: the calls of the swap code, answered for per-core areas.
+ *
+ * swapfile.c and swap_cgroup.c look up the type of an entry and, for a per-core
+ * area, end up here instead of going for si->swap_map under the lock of a
+ * cluster or of the area. What each call means is what it means in the base
+ * kernel; only where it is kept differs.
+ */
+#define pr_fmt(fmt) "scaleswap: " fmt
+
+#include <linux/blkdev.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/ratelimit.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+#include <linux/zswap.h>
+
+#include "../swap.h"
+#include "internal.h"
+
+/*
+ * The space of an entry that is in use, whose area so cannot go away, or of one
+ * that is only looked at, under RCU.
+ */
+static struct ssw_area *ssw_entry_area(swp_entry_t entry)
+{
+	return READ_ONCE(ssw_areas[swp_type(entry)]);
+}
+
+static void ssw_bad_entry(const char *what, swp_entry_t entry)
+{
+	pr_err_ratelimited("%s: bad swap entry %lx; a page table or the swap map is corrupted\n",
+			   what, entry.val);
+}
+
+/* Forget what the swap cache remembers of when the pages went out. */
+static void ssw_clear_shadows(struct swap_info_struct *si, unsigned int slot,
+			      unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		swp_entry_t entry = swp_entry(si->type, slot + i);
+
+		/*
+		 * Nobody adds one to a slot that is being torn down, so if there
+		 * is none the lock is not needed.
+		 */
+		if (xa_load(&swap_address_space(entry)->i_pages,
+			    swap_cache_index(entry))) {
+			clear_shadow_from_swap_cache(si->type, slot + i,
+						     slot + nr - 1);
+			return;
+		}
+	}
+}
+
+/* Uncharge slots from the memory cgroups that they are charged to. */
+static void ssw_uncharge(struct ssw_area *area, unsigned int slot, unsigned int nr)
+{
+#ifdef CONFIG_MEMCG
+	struct ssw_table *table = ssw_slot_table(area->space, slot);
+	u16 *id = &table->memcg[slot % SSW_CLUSTER_SLOTS];
+
+	if (mem_cgroup_disabled())
+		return;
+	while (nr) {
+		unsigned int same = 1;
+
+		while (same < nr && id[same] == id[0])
+			same++;
+		if (id[0])
+			mem_cgroup_uncharge_swap(swp_entry(area->si->type, slot), same);
+		id += same;
+		slot += same;
+		nr -= same;
+	}
+#endif
+}
+
+/*
+ * Tear down slots of one cluster that the caller has brought into
+ * SSW_KIND_FREEING, and give them back. RCU read side.
+ */
+static void ssw_release(struct ssw_area *area, unsigned int slot, unsigned int nr)
+{
+	void (*notify)(struct block_device *, unsigned long) = NULL;
+	struct swap_info_struct *si = area->si;
+	struct ssw_space *space = area->space;
+	enum ssw_notice notice;
+	unsigned int i;
+
+	if (si->flags & SWP_BLKDEV)
+		notify = si->bdev->bd_disk->fops->swap_slot_free_notify;
+	for (i = 0; i < nr; i++) {
+		zswap_invalidate(swp_entry(si->type, slot + i));
+		/* Mostly clear; do not write to a line that others share. */
+		if (test_bit(slot + i, si->zeromap))
+			clear_bit(slot + i, si->zeromap);
+		arch_swap_invalidate_page(si->type, slot + i);
+		if (notify)
+			notify(si->bdev, slot + i);
+	}
+	ssw_clear_shadows(si, slot, nr);
+	ssw_uncharge(area, slot, nr);
+
+	for (i = 0; i < nr; i++)
+		ssw_slot_free(space, slot + i);
+	notice = ssw_cluster_freed(space, ssw_slot_cluster(space, slot), nr);
+	ssw_count_pages(nr);
+	if (notice != SSW_QUIET)
+		ssw_thread_notice(area, notice);
+	/* Pairs with the smp_mb() at the end of try_to_unuse(). */
+	smp_wmb();
+	this_cpu_add(area->stat->freed, nr);
+}
+
+/* Slots that follow each other and are to be torn down together. */
+struct ssw_run {
+	struct ssw_area *area;
+	unsigned int slot;
+	unsigned int nr;
+};
+
+static void ssw_run_flush(struct ssw_run *run)
+{
+	if (run->nr)
+		ssw_release(run->area, run->slot, run->nr);
+	run->nr = 0;
+}
+
+static void ssw_run_add(struct ssw_run *run, unsigned int slot)
+{
+	if (run->nr && (run->slot + run->nr != slot || !(slot % SSW_CLUSTER_SLOTS)))
+		ssw_run_flush(run);
+	if (!run->nr++)
+		run->slot = slot;
+}
+
+/* Take slots out of the swap cache. RCU read side. */
+static void ssw_uncache_range(struct ssw_area *area, unsigned int slot,
+			      unsigned int nr)
+{
+	struct ssw_run run = { .area = area };
+	u64 word;
+
+	for (; nr; slot++, nr--) {
+		if (ssw_slot_uncache(area->space, slot, &word))
+			ssw_bad_entry("uncache", swp_entry(area->si->type, slot));
+		else if (word == SSW_WORD_FREEING)
+			ssw_run_add(&run, slot);
+	}
+	ssw_run_flush(&run);
+}
+
+/**
+ * scaleswap_uncache - take slots out of the swap cache
+ * @entry: the first entry
+ * @nr: how many
+ *
+ * See swapcache_clear() and put_swap_folio(). What nothing refers to any more
+ * is freed.
+ *
+ * Context: any but interrupts, a page table lock may be held. The slots are in
+ * the swap cache by the caller.
+ */
+void scaleswap_uncache(swp_entry_t entry, unsigned int nr)
+{
+	struct ssw_area *area;
+
+	rcu_read_lock();
+	area = ssw_entry_area(entry);
+	if (area)
+		ssw_uncache_range(area, swp_offset(entry), nr);
+	else
+		ssw_bad_entry("uncache", entry);
+	rcu_read_unlock();
+}
+
+static int ssw_cache_range(struct ssw_area *area, unsigned int slot,
+			   unsigned int nr)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < nr; i++) {
+		err = ssw_slot_cache(area->space, slot + i);
+		if (err) {
+			ssw_uncache_range(area, slot, i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/**
+ * scaleswap_duplicate - add references to slots
+ * @entry: the first entry
+ * @usage: SWAP_HAS_CACHE, SWAP_MAP_SHMEM or 1
+ * @nr: how many
+ *
+ * See swap_duplicate(), swap_shmem_alloc() and swapcache_prepare(). With
+ * SWAP_HAS_CACHE it is all or nothing.
+ *
+ * Context: any but interrupts, a page table lock may be held.
+ * Return: 0, -ENOENT, -EEXIST, -EINVAL; never -ENOMEM.
+ */
+int scaleswap_duplicate(swp_entry_t entry, unsigned char usage, int nr)
+{
+	u64 first = usage == SWAP_MAP_SHMEM ? SSW_WORD_SHMEM : SSW_WORD_ONE;
+	struct ssw_area *area;
+	int err = -EINVAL;
+
+	rcu_read_lock();
+	area = ssw_entry_area(entry);
+	if (!area) {
+		ssw_bad_entry("duplicate", entry);
+	} else if (usage == SWAP_HAS_CACHE) {
+		err = ssw_cache_range(area, swp_offset(entry), nr);
+	} else {
+		for (int i = 0; i < nr; i++) {
+			err = ssw_slot_dup(area->space, swp_offset(entry) + i, first);
+			if (err)
+				break;
+		}
+	}
+	rcu_read_unlock();
+	return err;
+}
+
+/* See scaleswap_dup_mapped(). */
+int __scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
+			   unsigned long addr)
+{
+	u64 first = ssw_word_excl(ssw_mm_id(mm), addr >> PAGE_SHIFT);
+	struct ssw_area *area;
+
+	if (first == SSW_WORD_ONE)
+		ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_RMAP, 0);
+	rcu_read_lock();
+	area = ssw_entry_area(entry);
+	if (!area || ssw_slot_dup(area->space, swp_offset(entry), first))
+		ssw_bad_entry("duplicate", entry);
+	rcu_read_unlock();
+	return 0;
+}
+
+/**
+ * scaleswap_free - drop a reference to each of some slots
+ * @entry: the first entry
+ * @nr: how many
+ *
+ * See swap_free_nr() and free_swap_and_cache_nr(). What nothing refers to any
+ * more is freed.
+ *
+ * Context: any but interrupts, a page table lock may be held.
+ * Return: whether a slot is left with nothing but its swap cache.
+ */
+bool scaleswap_free(swp_entry_t entry, unsigned int nr)
+{
+	unsigned int slot = swp_offset(entry);
+	struct ssw_run run = {};
+	bool only_cache = false;
+	u64 word;
+
+	rcu_read_lock();
+	run.area = ssw_entry_area(entry);
+	for (; nr; slot++, nr--) {
+		if (!run.area || ssw_slot_put(run.area->space, slot, &word))
+			ssw_bad_entry("free", swp_entry(swp_type(entry), slot));
+		else if (word == SSW_WORD_FREEING)
+			ssw_run_add(&run, slot);
+		else if (word == SSW_WORD_CACHE)
+			only_cache = true;
+	}
+	ssw_run_flush(&run);
+	rcu_read_unlock();
+	return only_cache;
+}
+
+static u64 ssw_entry_read(swp_entry_t entry)
+{
+	struct ssw_area *area;
+	u64 word = SSW_WORD_FREE;
+
+	rcu_read_lock();
+	area = ssw_entry_area(entry);
+	if (area)
+		word = ssw_slot_read(area->space, swp_offset(entry));
+	rcu_read_unlock();
+	return word;
+}
+
+/**
+ * scaleswap_count - how many references a slot has
+ * @entry: the entry
+ *
+ * The swap cache does not count.
+ *
+ * Context: any.
+ * Return: the number of references.
+ */
+int scaleswap_count(swp_entry_t entry)
+{
+	return min_t(u64, ssw_word_count(ssw_entry_read(entry)), INT_MAX);
+}
+
+/**
+ * scaleswap_has_cache - is a slot in the swap cache?
+ * @entry: the entry
+ *
+ * Context: any.
+ * Return: whether it is in the swap cache.
+ */
+bool scaleswap_has_cache(swp_entry_t entry)
+{
+	return ssw_entry_read(entry) & SSW_WORD_CACHE;
+}
+
+/**
+ * scaleswap_only_cache - can slots be freed by giving up their swap cache?
+ * @entry: the first entry
+ * @nr: how many
+ *
+ * Context: any; stable while the caller holds the lock of the folio.
+ * Return: whether all of them have nothing but their swap cache.
+ */
+bool scaleswap_only_cache(swp_entry_t entry, unsigned int nr)
+{
+	for (; nr; entry.val++, nr--) {
+		if (ssw_entry_read(entry) != SSW_WORD_CACHE)
+			return false;
+	}
+	return true;
+}
+
+/**
+ * scaleswap_swapped - is there a reference to any of some slots?
+ * @entry: the first entry
+ * @nr: how many
+ *
+ * Context: any.
+ * Return: whether there is a reference to any of them.
+ */
+bool scaleswap_swapped(swp_entry_t entry, unsigned int nr)
+{
+	for (; nr; entry.val++, nr--) {
+		if (ssw_word_count(ssw_entry_read(entry)))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * ssw_area_used - how many slots of an area are in use
+ * @area: a per-core area
+ *
+ * Frees are summed up before allocations are read, so the result may be too
+ * high while both go on, but it is zero only if it was.
+ *
+ * Context: any in which @area cannot go away.
+ * Return: slots.
+ */
+unsigned int ssw_area_used(const struct ssw_area *area)
+{
+	u64 freed = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		freed += READ_ONCE(per_cpu_ptr(area->stat, cpu)->freed);
+	smp_rmb();
+	return READ_ONCE(area->space->allocated) - freed;
+}
+
+/* See scaleswap_inuse(). */
+unsigned int __scaleswap_inuse(const struct swap_info_struct *si)
+{
+	struct ssw_area *area;
+	unsigned int used = 0;
+
+	rcu_read_lock();
+	area = READ_ONCE(ssw_areas[si->type]);
+	if (area && area->space)
+		used = ssw_area_used(area);
+	rcu_read_unlock();
+	return used;
+}
+
+/**
+ * scaleswap_next_inuse - walk over the slots in use, for swapoff
+ * @si: the area
+ * @prev: the slot after which to look
+ *
+ * Context: process context, may sleep; the area is not allocated from.
+ * Return: the slot, 0 if there is none.
+ */
+unsigned int scaleswap_next_inuse(struct swap_info_struct *si, unsigned int prev)
+{
+	struct ssw_space *space = READ_ONCE(ssw_areas[si->type])->space;
+	unsigned int slot = prev + 1;
+
+	while (slot < space->nr_slots) {
+		unsigned int next;
+		u64 word;
+
+		rcu_read_lock();
+		next = ssw_slot_next(space, slot);
+		word = ssw_slot_read(space, next);
+		rcu_read_unlock();
+		if (word != SSW_WORD_FREE && word != SSW_WORD_BAD)
+			return next;
+		slot = next;
+		cond_resched();
+	}
+	return 0;
+}
+
+#ifdef CONFIG_MEMCG
+static u16 *ssw_memcg(swp_entry_t entry)
+{
+	unsigned int slot = swp_offset(entry);
+	struct ssw_area *area = ssw_entry_area(entry);
+	struct ssw_table *table = area ? ssw_slot_table(area->space, slot) : NULL;
+
+	return table ? &table->memcg[slot % SSW_CLUSTER_SLOTS] : NULL;
+}
+
+/**
+ * scaleswap_cgroup_record - record a memory cgroup for slots
+ * @entry: the first entry
+ * @id: id of a memory cgroup, or 0
+ * @nr: how many; all in one cluster and with the same id before
+ *
+ * Whoever records owns the slots: they are in the swap cache with their folio
+ * locked, or they are being torn down. So an exchange of each is enough.
+ *
+ * Context: any but interrupts.
+ * Return: the id before.
+ */
+unsigned short scaleswap_cgroup_record(swp_entry_t entry, unsigned short id,
+					 unsigned int nr)
+{
+	unsigned short old = 0;
+	u16 *at;
+
+	rcu_read_lock();
+	at = ssw_memcg(entry);
+	if (WARN_ON_ONCE(!at))
+		goto out;
+	old = *at;
+	for (; nr; at++, nr--) {
+		VM_BUG_ON(*at != old);
+		WRITE_ONCE(*at, id);
+	}
+out:
+	rcu_read_unlock();
+	return old;
+}
+
+/**
+ * scaleswap_cgroup_cmpxchg - change a slot's memory cgroup if it is the expected one
+ * @entry: the entry
+ * @old: id that it must have
+ * @new: id to be set
+ *
+ * Context: any but interrupts.
+ * Return: @old, or 0 if it had another.
+ */
+unsigned short scaleswap_cgroup_cmpxchg(swp_entry_t entry, unsigned short old,
+					  unsigned short new)
+{
+	unsigned short ret = 0;
+	u16 *at;
+
+	rcu_read_lock();
+	at = ssw_memcg(entry);
+	if (at && cmpxchg(at, old, new) == old)
+		ret = old;
+	rcu_read_unlock();
+	return ret;
+}
+
+/**
+ * scaleswap_cgroup_id - a slot's memory cgroup
+ * @entry: the entry
+ *
+ * Context: any.
+ * Return: the id, 0 if there is none.
+ */
+unsigned short scaleswap_cgroup_id(swp_entry_t entry)
+{
+	unsigned short id;
+	u16 *at;
+
+	rcu_read_lock();
+	at = ssw_memcg(entry);
+	id = at ? READ_ONCE(*at) : 0;
+	rcu_read_unlock();
+	return id;
+}
+#endif /* CONFIG_MEMCG */

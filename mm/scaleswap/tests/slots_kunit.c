@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of ScaleSwap's slots: what a word may become, and what the owner
+ * of an area hands out. One thread; what many do at once is tested in user
+ * space, see tools/testing/scaleswap.
+ */
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "../internal.h"
+
+#define W_NONE		SSW_WORD_FREE
+#define W_CACHE		SSW_WORD_CACHE
+#define W_FREEING	SSW_WORD_FREEING
+#define W_BAD		SSW_WORD_BAD
+#define W_SHMEM		SSW_WORD_SHMEM
+#define W_EXCL		ssw_word_excl(7, 0x1234)
+#define W_SHARED(n)	((u64)SSW_KIND_SHARED << SSW_WORD_KIND_SHIFT | \
+			 (u64)(n) << SSW_WORD_DATA_SHIFT)
+#define W_ILLEGAL	~0ULL
+
+enum ssw_test_op {
+	OP_DUP_ONE,
+	OP_DUP_EXCL,
+	OP_DUP_SHMEM,
+	OP_PUT,
+	OP_CACHE,
+	OP_UNCACHE,
+};
+
+static int ssw_test_apply(enum ssw_test_op op, u64 old, u64 *new)
+{
+	switch (op) {
+	case OP_DUP_ONE:
+		return ssw_word_dup(old, SSW_WORD_ONE, new);
+	case OP_DUP_EXCL:
+		return ssw_word_dup(old, W_EXCL, new);
+	case OP_DUP_SHMEM:
+		return ssw_word_dup(old, SSW_WORD_SHMEM, new);
+	case OP_PUT:
+		return ssw_word_put(old, new);
+	case OP_CACHE:
+		return ssw_word_cache(old, new);
+	case OP_UNCACHE:
+		return ssw_word_uncache(old, new);
+	}
+	return -ENOSYS;
+}
+
+/* Every state under every operation: the next state, or the errno. */
+static void ssw_test_word_transitions(struct kunit *test)
+{
+	static const enum ssw_test_op ops[] = {
+		OP_DUP_ONE, OP_DUP_EXCL, OP_DUP_SHMEM, OP_PUT, OP_CACHE, OP_UNCACHE,
+	};
+	const u64 max = W_SHARED(SSW_WORD_COUNT_MAX);
+	const u64 excl = W_EXCL, c = W_CACHE;
+	const struct {
+		u64 old;
+		struct {
+			int err;
+			u64 new;
+		} next[ARRAY_SIZE(ops)];
+	} table[] = {
+		{ W_NONE, { { -ENOENT }, { -ENOENT }, { -ENOENT },
+			    { -ENOENT }, { -ENOENT }, { -ENOENT } } },
+		{ W_CACHE, { { 0, W_SHARED(1) | c }, { 0, excl | c }, { 0, W_SHMEM | c },
+			     { -ENOENT }, { -EEXIST }, { 0, W_FREEING } } },
+		{ W_FREEING, { { -ENOENT }, { -ENOENT }, { -ENOENT },
+			       { -ENOENT }, { -ENOENT }, { -ENOENT } } },
+		{ W_BAD, { { -ENOENT }, { -ENOENT }, { -ENOENT },
+			   { -ENOENT }, { -ENOENT }, { -ENOENT } } },
+		{ excl, { { 0, W_SHARED(2) }, { 0, W_SHARED(2) }, { -EINVAL },
+			  { 0, W_FREEING }, { 0, excl | c }, { -ENOENT } } },
+		{ excl | c, { { 0, W_SHARED(2) | c }, { 0, W_SHARED(2) | c }, { -EINVAL },
+			      { 0, c }, { -EEXIST }, { 0, excl } } },
+		{ W_SHARED(1), { { 0, W_SHARED(2) }, { 0, W_SHARED(2) }, { -EINVAL },
+				 { 0, W_FREEING }, { 0, W_SHARED(1) | c }, { -ENOENT } } },
+		{ W_SHARED(1) | c, { { 0, W_SHARED(2) | c }, { 0, W_SHARED(2) | c }, { -EINVAL },
+				     { 0, c }, { -EEXIST }, { 0, W_SHARED(1) } } },
+		{ W_SHARED(70000), { { 0, W_SHARED(70001) }, { 0, W_SHARED(70001) }, { -EINVAL },
+				     { 0, W_SHARED(69999) }, { 0, W_SHARED(70000) | c },
+				     { -ENOENT } } },
+		{ W_SHARED(2) | c, { { 0, W_SHARED(3) | c }, { 0, W_SHARED(3) | c }, { -EINVAL },
+				     { 0, W_SHARED(1) | c }, { -EEXIST }, { 0, W_SHARED(2) } } },
+		{ max, { { -EOVERFLOW }, { -EOVERFLOW }, { -EINVAL },
+			 { 0, W_SHARED(SSW_WORD_COUNT_MAX - 1) }, { 0, max | c },
+			 { -ENOENT } } },
+		{ W_SHMEM, { { -EINVAL }, { -EINVAL }, { -EINVAL },
+			     { 0, W_FREEING }, { 0, W_SHMEM | c }, { -ENOENT } } },
+		{ W_SHMEM | c, { { -EINVAL }, { -EINVAL }, { -EINVAL },
+				 { 0, c }, { -EEXIST }, { 0, W_SHMEM } } },
+	};
+
+	for (int i = 0; i < ARRAY_SIZE(table); i++) {
+		for (int j = 0; j < ARRAY_SIZE(ops); j++) {
+			u64 new = W_ILLEGAL;
+			int err = ssw_test_apply(ops[j], table[i].old, &new);
+
+			KUNIT_EXPECT_EQ_MSG(test, err, table[i].next[j].err,
+					    "word %llx op %d", table[i].old, j);
+			KUNIT_EXPECT_EQ_MSG(test, new,
+					    err ? W_ILLEGAL : table[i].next[j].new,
+					    "word %llx op %d", table[i].old, j);
+		}
+	}
+}
+
+/* An exclusive word gives back what was put in, and refuses what does not fit. */
+static void ssw_test_word_excl(struct kunit *test)
+{
+	static const u32 mms[] = { 1, 2, 0x555555, (1U << 24) - 1 };
+	static const u64 vpns[] = { 0, 1, 0x7ffffffffULL, (1ULL << 36) - 1 };
+
+	for (int i = 0; i < ARRAY_SIZE(mms); i++) {
+		for (int j = 0; j < ARRAY_SIZE(vpns); j++) {
+			u64 word = ssw_word_excl(mms[i], vpns[j]) | SSW_WORD_CACHE;
+
+			KUNIT_EXPECT_EQ(test, (int)ssw_word_kind(word), (int)SSW_KIND_EXCL);
+			KUNIT_EXPECT_EQ(test, ssw_word_mm(word), mms[i]);
+			KUNIT_EXPECT_EQ(test, ssw_word_vpn(word), vpns[j]);
+			KUNIT_EXPECT_EQ(test, ssw_word_count(word), 1);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, ssw_word_excl(0, 1), SSW_WORD_ONE);
+	KUNIT_EXPECT_EQ(test, ssw_word_excl(1U << 24, 1), SSW_WORD_ONE);
+	KUNIT_EXPECT_EQ(test, ssw_word_excl(1, 1ULL << 36), SSW_WORD_ONE);
+}
+
+static void ssw_test_space_free(void *space)
+{
+	ssw_space_free(space);
+}
+
+static struct ssw_space *ssw_test_space(struct kunit *test, unsigned int nr,
+					const u32 *bad, unsigned int nr_bad)
+{
+	struct ssw_space *space = ssw_space_alloc(nr, bad, nr_bad);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(space));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, ssw_test_space_free, space));
+	space->closed = false;
+	return space;
+}
+
+/* As ssw_area_alloc() does it for the home CPU. */
+static enum ssw_result ssw_test_alloc(struct kunit *test, struct ssw_space *space,
+				      unsigned int order, unsigned int *slot)
+{
+	struct ssw_task task = { .order = order, .word = SSW_WORD_CACHE };
+
+	for (;;) {
+		KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
+		ssw_drain(space, NULL, SSW_BY_HOLDER);
+		ssw_cluster_alloc(space, &task);
+		ssw_token_release(space);
+		if (task.result != SSW_NO_TABLE)
+			break;
+		task.table = ssw_table_alloc();
+		KUNIT_ASSERT_NOT_NULL(test, task.table);
+	}
+	KUNIT_EXPECT_NULL(test, task.table);
+	*slot = task.slot;
+	return task.result;
+}
+
+static void ssw_test_free(struct kunit *test, struct ssw_space *space,
+			  unsigned int slot, unsigned int nr)
+{
+	u64 word;
+
+	rcu_read_lock();
+	for (unsigned int i = 0; i < nr; i++) {
+		KUNIT_ASSERT_EQ(test, 0, ssw_slot_uncache(space, slot + i, &word));
+		KUNIT_ASSERT_EQ(test, word, SSW_WORD_FREEING);
+		ssw_slot_free(space, slot + i);
+	}
+	ssw_cluster_freed(space, ssw_slot_cluster(space, slot), nr);
+	rcu_read_unlock();
+}
+
+static void ssw_test_settle(struct kunit *test, struct ssw_space *space)
+{
+	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
+	while (ssw_drain(space, NULL, SSW_BY_DELEGATOR))
+		;
+	ssw_space_trim(space);
+	ssw_token_release(space);
+}
+
+/* All good slots can be had, once each; none that is bad; then all come back. */
+static void ssw_test_space_fill(struct kunit *test)
+{
+	/* With a duplicate, the header, one beyond the end, and a last cluster. */
+	static const u32 bad[] = { 5000, 700, 513, 513, 0, 1030, 511 };
+	const unsigned int nr = 10 * SSW_CLUSTER_SLOTS + 100;
+	struct ssw_space *space = ssw_test_space(test, nr, bad, ARRAY_SIZE(bad));
+	unsigned long *seen = kunit_kzalloc(test, BITS_TO_LONGS(nr) * sizeof(long), GFP_KERNEL);
+	unsigned int slot, n;
+
+	KUNIT_ASSERT_NOT_NULL(test, seen);
+	KUNIT_EXPECT_EQ(test, space->nr_bad, 6);
+	for (int round = 0; round < 3; round++) {
+		bitmap_zero(seen, nr);
+		for (n = 0; ssw_test_alloc(test, space, 0, &slot) == SSW_OK; n++) {
+			KUNIT_ASSERT_LT(test, slot, nr);
+			KUNIT_ASSERT_FALSE(test, test_and_set_bit(slot, seen));
+		}
+		KUNIT_EXPECT_EQ(test, n, nr - 6);
+		KUNIT_EXPECT_TRUE(test, space->full);
+		for (int i = 0; i < ARRAY_SIZE(bad); i++)
+			KUNIT_EXPECT_FALSE(test, test_bit(bad[i], seen));
+		for_each_set_bit(slot, seen, nr)
+			ssw_test_free(test, space, slot, 1);
+		KUNIT_EXPECT_FALSE(test, space->full);
+		ssw_test_settle(test, space);
+		KUNIT_EXPECT_EQ(test, space->nr_tables, 0);
+		KUNIT_EXPECT_EQ(test, space->queue_max >= space->nr_clusters - 1, true);
+	}
+}
+
+/* Blocks of all orders are aligned, do not overlap, and come back whole. */
+static void ssw_test_space_orders(struct kunit *test)
+{
+	const unsigned int nr = 64 * SSW_CLUSTER_SLOTS;
+	struct ssw_space *space = ssw_test_space(test, nr, NULL, 0);
+	unsigned long *seen = kunit_kzalloc(test, BITS_TO_LONGS(nr) * sizeof(long), GFP_KERNEL);
+	unsigned int got[SSW_NR_ORDERS * 3];
+	unsigned int slot;
+
+	KUNIT_ASSERT_NOT_NULL(test, seen);
+	for (unsigned int i = 0; i < ARRAY_SIZE(got); i++) {
+		unsigned int order = i % SSW_NR_ORDERS;
+
+		KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, space, order, &slot), (int)SSW_OK);
+		KUNIT_EXPECT_EQ(test, slot % (1U << order), 0);
+		KUNIT_ASSERT_EQ(test, find_next_bit(seen, slot + (1U << order), slot),
+				slot + (1U << order));
+		bitmap_set(seen, slot, 1U << order);
+		got[i] = slot;
+	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(got); i++)
+		ssw_test_free(test, space, got[i], 1U << (i % SSW_NR_ORDERS));
+	ssw_test_settle(test, space);
+	KUNIT_EXPECT_EQ(test, space->nr_tables, 0);
+}
+
+/* One after the other in a cluster, and the next cluster is not the neighbour. */
+static void ssw_test_space_sequential(struct kunit *test)
+{
+	struct ssw_space *space = ssw_test_space(test, 32 * SSW_CLUSTER_SLOTS, NULL, 0);
+	unsigned int slot, prev, jumps = 0;
+
+	KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, space, 0, &prev), (int)SSW_OK);
+	for (unsigned int i = 1; i < 8 * SSW_CLUSTER_SLOTS; i++, prev = slot) {
+		KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, space, 0, &slot), (int)SSW_OK);
+		if (slot == prev + 1)
+			continue;
+		jumps++;
+		KUNIT_EXPECT_GT(test, abs((int)(slot - prev)), 2 * (int)SSW_CLUSTER_SLOTS);
+	}
+	/* The first cluster lacks the header's slot. */
+	KUNIT_EXPECT_EQ(test, jumps, 8);
+	for (slot = 1; slot < space->nr_slots; slot++) {
+		if (ssw_slot_read(space, slot) == SSW_WORD_CACHE)
+			ssw_test_free(test, space, slot, 1);
+	}
+}
+
+/* Free slots without a block: said so, and single slots are still to be had. */
+static void ssw_test_space_no_block(struct kunit *test)
+{
+	const unsigned int nr = 4 * SSW_CLUSTER_SLOTS;
+	struct ssw_space *space = ssw_test_space(test, nr, NULL, 0);
+	unsigned int slot, n = 0;
+
+	while (ssw_test_alloc(test, space, 0, &slot) == SSW_OK)
+		;
+	for (slot = 1; slot < nr; slot += 2)
+		ssw_test_free(test, space, slot, 1);
+	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, space, 1, &slot), (int)SSW_NO_BLOCK);
+	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, space, 9, &slot), (int)SSW_NO_BLOCK);
+	while (ssw_test_alloc(test, space, 0, &slot) == SSW_OK)
+		n++;
+	KUNIT_EXPECT_EQ(test, n, nr / 2);
+	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, space, 1, &slot), (int)SSW_FULL);
+	for (slot = 1; slot < nr; slot++)
+		ssw_test_free(test, space, slot, 1);
+}
+
+/* Without memory for a table: what is there is used up, then the area is full. */
+static void ssw_test_space_no_table(struct kunit *test)
+{
+	struct ssw_space *space = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_task task = { .word = SSW_WORD_CACHE, .no_table = true };
+	unsigned int slot, other;
+
+	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
+	ssw_cluster_alloc(space, &task);
+	ssw_token_release(space);
+	KUNIT_EXPECT_EQ(test, (int)task.result, (int)SSW_FULL);
+	KUNIT_EXPECT_FALSE(test, space->full);
+
+	/* A cluster of another order is better than none. */
+	KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, space, 4, &other), (int)SSW_OK);
+	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
+	ssw_cluster_alloc(space, &task);
+	ssw_token_release(space);
+	KUNIT_EXPECT_EQ(test, (int)task.result, (int)SSW_OK);
+	slot = task.slot;
+	KUNIT_EXPECT_EQ(test, slot / SSW_CLUSTER_SLOTS, other / SSW_CLUSTER_SLOTS);
+	ssw_test_free(test, space, slot, 1);
+	ssw_test_free(test, space, other, 16);
+}
+
+/* A closed area gives nothing and takes everything back. */
+static void ssw_test_space_closed(struct kunit *test)
+{
+	struct ssw_space *space = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
+	unsigned int slot, other;
+
+	KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, space, 0, &slot), (int)SSW_OK);
+	space->closed = true;
+	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, space, 0, &other), (int)SSW_FULL);
+	ssw_test_free(test, space, slot, 1);
+	ssw_test_settle(test, space);
+	KUNIT_EXPECT_EQ(test, space->nr_tables, 0);
+}
+
+/* What is emptied is discarded before it is used again, unless it is needed. */
+static void ssw_test_space_discard(struct kunit *test)
+{
+	static const u32 bad[] = { SSW_CLUSTER_SLOTS + 3 };
+	const unsigned int nr = 6 * SSW_CLUSTER_SLOTS;
+	struct ssw_space *space = ssw_test_space(test, nr, bad, 1);
+	struct ssw_cluster *ci;
+	unsigned int slot, n = 0;
+
+	space->discard = true;
+	while (ssw_test_alloc(test, space, 0, &slot) == SSW_OK)
+		n++;
+	KUNIT_EXPECT_EQ(test, n, nr - 2);
+	for (slot = 1; slot < nr; slot++) {
+		if (slot != bad[0])
+			ssw_test_free(test, space, slot, 1);
+	}
+	ssw_test_settle(test, space);
+
+	/* Not the clusters with the header and with the bad slot. */
+	n = 0;
+	for (;;) {
+		KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
+		ci = ssw_cluster_stale(space);
+		ssw_token_release(space);
+		if (!ci)
+			break;
+		KUNIT_EXPECT_GE(test, (int)(ci - space->cluster), 2);
+		/* Two are given back, the others are "being discarded". */
+		if (n++ < 2)
+			ssw_cluster_queue(space, ci);
+	}
+	KUNIT_EXPECT_EQ(test, n, 4);
+	for (n = 0; ssw_test_alloc(test, space, 0, &slot) == SSW_OK; n++)
+		;
+	KUNIT_EXPECT_EQ(test, n, 4 * SSW_CLUSTER_SLOTS - 2);
+	for (slot = 1; slot < nr; slot++) {
+		if (ssw_slot_read(space, slot) == SSW_WORD_CACHE)
+			ssw_test_free(test, space, slot, 1);
+	}
+}
+
+/* Tasks are done in the order in which they were queued, a batch at a time. */
+static void ssw_test_queue_order(struct kunit *test)
+{
+	struct ssw_space *space = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_task *task = kunit_kcalloc(test, 150, sizeof(*task), GFP_KERNEL);
+	unsigned int batch = ssw_batch;
+
+	KUNIT_ASSERT_NOT_NULL(test, task);
+	task[0].table = ssw_table_alloc();
+	KUNIT_ASSERT_NOT_NULL(test, task[0].table);
+	for (int i = 0; i < 150; i++) {
+		task[i].word = SSW_WORD_CACHE;
+		task[i].node.task = true;
+		llist_add(&task[i].node.link, &space->queue);
+	}
+	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
+	KUNIT_EXPECT_FALSE(test, ssw_token_trylock(space));
+	KUNIT_EXPECT_EQ(test, ssw_drain(space, &task[1], SSW_BY_HOLDER), batch);
+	KUNIT_EXPECT_TRUE(test, task[batch - 1].done);
+	KUNIT_EXPECT_FALSE(test, task[batch].done);
+	while (ssw_drain(space, NULL, SSW_BY_DELEGATOR))
+		;
+	ssw_token_release(space);
+	KUNIT_EXPECT_EQ(test, space->queue_max, 150);
+	KUNIT_EXPECT_EQ(test, (int)task[0].by, (int)SSW_BY_HOLDER);
+	KUNIT_EXPECT_EQ(test, (int)task[1].by, (int)SSW_BY_REQUESTER);
+	KUNIT_EXPECT_EQ(test, (int)task[149].by, (int)SSW_BY_DELEGATOR);
+	for (int i = 0; i < 150; i++) {
+		KUNIT_EXPECT_TRUE(test, task[i].done);
+		KUNIT_ASSERT_EQ(test, (int)task[i].result, (int)SSW_OK);
+		if (i)
+			KUNIT_EXPECT_EQ(test, task[i].slot, task[i - 1].slot + 1);
+	}
+	for (int i = 0; i < 150; i++)
+		ssw_test_free(test, space, task[i].slot, 1);
+}
+
+/* At most one byte a slot while nothing is in use, and 16 for each that is. */
+static void ssw_test_space_memory(struct kunit *test)
+{
+	const unsigned int nr = 256 * SSW_CLUSTER_SLOTS;
+	struct ssw_space *space = ssw_test_space(test, nr, NULL, 0);
+	unsigned int slot, n = 0;
+
+	KUNIT_EXPECT_LE(test, ssw_space_bytes(space), nr);
+	while (n < 2000 && ssw_test_alloc(test, space, 0, &slot) == SSW_OK)
+		n++;
+	KUNIT_EXPECT_LE(test, ssw_space_bytes(space) - nr / 8, 16 * n + nr);
+	KUNIT_EXPECT_LE(test, (sizeof(struct ssw_table) + PAGE_SIZE) / SSW_CLUSTER_SLOTS, 16);
+	for (slot = 1; slot < nr; slot++) {
+		if (ssw_slot_read(space, slot) == SSW_WORD_CACHE)
+			ssw_test_free(test, space, slot, 1);
+	}
+}
+
+static struct kunit_case ssw_slots_test_cases[] = {
+	KUNIT_CASE(ssw_test_word_transitions),
+	KUNIT_CASE(ssw_test_word_excl),
+	KUNIT_CASE(ssw_test_space_fill),
+	KUNIT_CASE(ssw_test_space_orders),
+	KUNIT_CASE(ssw_test_space_sequential),
+	KUNIT_CASE(ssw_test_space_no_block),
+	KUNIT_CASE(ssw_test_space_no_table),
+	KUNIT_CASE(ssw_test_space_closed),
+	KUNIT_CASE(ssw_test_space_discard),
+	KUNIT_CASE(ssw_test_queue_order),
+	KUNIT_CASE(ssw_test_space_memory),
+	{}
+};
+
+static struct kunit_suite ssw_slots_test_suite = {
+	.name = "scaleswap_slots",
+	.test_cases = ssw_slots_test_cases,
+};
+
+kunit_test_suite(ssw_slots_test_suite);

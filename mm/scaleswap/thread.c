@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: delegator kthreads.
+ *
+ * One a CPU. Nobody waits for them: they look after areas whose home CPU does
+ * not swap just now, so that what others have freed there is not left lying:
+ * emptied clusters, their tables, and discards. An area whose home CPU is
+ * offline is looked after by the CPU that noticed.
+ */
+#define pr_fmt(fmt) "scaleswap: " fmt
+
+#include <linux/bitmap.h>
+#include <linux/cpumask.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/smpboot.h>
+#include <linux/timer.h>
+
+#include "internal.h"
+
+#include <trace/events/scaleswap.h>
+
+/* Clusters queued on an area before its delegator is woken at once. */
+unsigned int ssw_wake_threshold = SSW_WAKE_DEFAULT;
+
+/* How long freed clusters of an idle area may lie in its queue. */
+#define SSW_IDLE_DELAY		(HZ / 10)
+
+/**
+ * struct ssw_delegator - a delegator kthread
+ * @task: the thread
+ * @pending: types of the areas to look after
+ */
+struct ssw_delegator {
+	struct task_struct *task;
+	DECLARE_BITMAP(pending, MAX_SWAPFILES);
+};
+
+static DEFINE_PER_CPU(struct ssw_delegator, ssw_delegators);
+
+static void ssw_thread_wake(unsigned int type)
+{
+	int cpu = READ_ONCE(scaleswap_home[type]);
+	struct ssw_delegator *d;
+
+	/* If it goes offline now, ssw_thread_park() passes the work on. */
+	if (cpu < 0 || !cpu_online(cpu))
+		cpu = raw_smp_processor_id();
+	d = per_cpu_ptr(&ssw_delegators, cpu);
+	set_bit(type, d->pending);
+	if (d->task)
+		wake_up_process(d->task);
+}
+
+static void ssw_area_timer(struct timer_list *timer)
+{
+	struct ssw_area *area = from_timer(area, timer, timer);
+	struct ssw_space *space = area->space;
+
+	ssw_thread_wake(area->si->type);
+	/* Should the thread not have seen it, because its CPU just goes. */
+	if (!llist_empty(&space->queue) || READ_ONCE(space->backlog))
+		mod_timer(timer, jiffies + HZ);
+}
+
+/**
+ * ssw_thread_area_init - prepare an area to be looked after
+ * @area: the area
+ *
+ * Context: before anybody else can see @area.
+ */
+void ssw_thread_area_init(struct ssw_area *area)
+{
+	timer_setup(&area->timer, ssw_area_timer, 0);
+}
+
+/**
+ * ssw_thread_notice - see to it that an area is looked after
+ * @area: the area; RCU read side
+ * @notice: what has happened to its queue
+ *
+ * Context: any but interrupts.
+ */
+void ssw_thread_notice(struct ssw_area *area, enum ssw_notice notice)
+{
+	ssw_deleg_add(SSW_DELEG_FREES);
+	if (atomic_read(&area->space->nr_queued) == READ_ONCE(ssw_wake_threshold))
+		ssw_thread_wake(area->si->type);
+	else if (notice == SSW_QUEUED_FIRST && !timer_pending(&area->timer))
+		mod_timer(&area->timer, jiffies + SSW_IDLE_DELAY);
+}
+
+/* Does not return without the token. Who holds it does so for microseconds. */
+static void ssw_token_get(struct ssw_space *space)
+{
+	while (!ssw_token_trylock(space)) {
+		cpu_relax();
+		cond_resched();
+	}
+}
+
+static void ssw_area_discard(struct ssw_area *area)
+{
+	struct ssw_space *space = area->space;
+	struct ssw_cluster *ci;
+
+	for (;;) {
+		ssw_token_get(space);
+		ci = ssw_cluster_stale(space);
+		ssw_token_release(space);
+		if (!ci)
+			return;
+		swap_area_discard(area->si, (ci - space->cluster) * SSW_CLUSTER_SLOTS,
+				  SSW_CLUSTER_SLOTS);
+		ssw_cluster_queue(space, ci);
+		ssw_token_get(space);
+		ssw_drain(space, NULL, SSW_BY_DELEGATOR);
+		ssw_token_release(space);
+		cond_resched();
+	}
+}
+
+static void ssw_area_work(struct ssw_area *area)
+{
+	struct ssw_space *space = area->space;
+	unsigned int nr;
+
+	do {
+		ssw_token_get(space);
+		nr = ssw_drain(space, NULL, SSW_BY_DELEGATOR);
+		ssw_space_trim(space);
+		ssw_token_release(space);
+		if (nr)
+			trace_scaleswap_drain(area->si->type, nr);
+		cond_resched();
+	} while (nr);
+	if (space->discard)
+		ssw_area_discard(area);
+}
+
+static int ssw_thread_should_run(unsigned int cpu)
+{
+	return !bitmap_empty(per_cpu(ssw_delegators, cpu).pending, MAX_SWAPFILES);
+}
+
+static void ssw_thread_fn(unsigned int cpu)
+{
+	struct ssw_delegator *d = per_cpu_ptr(&ssw_delegators, cpu);
+	unsigned int type;
+
+	for_each_set_bit(type, d->pending, MAX_SWAPFILES) {
+		struct swap_info_struct *si;
+		struct ssw_area *area;
+
+		clear_bit(type, d->pending);
+		/* The reference keeps a swapoff from ending meanwhile. */
+		si = swp_swap_info(swp_entry(type, 0));
+		if (!si || !percpu_ref_tryget_live(&si->users))
+			continue;
+		area = READ_ONCE(ssw_areas[type]);
+		if (area && area->space)
+			ssw_area_work(area);
+		percpu_ref_put(&si->users);
+	}
+}
+
+/* The CPU goes offline: others do what is left. */
+static void ssw_thread_park(unsigned int cpu)
+{
+	struct ssw_delegator *d = per_cpu_ptr(&ssw_delegators, cpu);
+	unsigned int type;
+
+	for_each_set_bit(type, d->pending, MAX_SWAPFILES) {
+		struct ssw_area *area;
+
+		rcu_read_lock();
+		area = READ_ONCE(ssw_areas[type]);
+		if (area && area->space && test_and_clear_bit(type, d->pending))
+			mod_timer(&area->timer, jiffies + SSW_IDLE_DELAY);
+		rcu_read_unlock();
+	}
+}
+
+static struct smp_hotplug_thread ssw_threads = {
+	.store			= &ssw_delegators.task,
+	.thread_should_run	= ssw_thread_should_run,
+	.thread_fn		= ssw_thread_fn,
+	.park			= ssw_thread_park,
+	.thread_comm		= "ssw_deleg/%u",
+};
+
+/**
+ * ssw_thread_init - start the delegator kthreads
+ *
+ * Context: boot, process context.
+ * Return: 0 or a negative errno.
+ */
+int __init ssw_thread_init(void)
+{
+	return smpboot_register_percpu_thread(&ssw_threads);
+}
