@@ -8,7 +8,8 @@
  * clusters nothing can be had, so they are on no list until a slot is freed,
  * and then whoever freed it queues them to the owner.
  *
- * All functions but ssw_cluster_freed() and ssw_cluster_queue() need the token.
+ * All functions but ssw_cluster_freed(), ssw_cluster_queue() and
+ * ssw_cluster_discarded() need the token.
  * They allocate nothing and take no lock; a table for a new cluster has to be
  * brought along.
  */
@@ -33,6 +34,16 @@ static unsigned int ssw_cluster_base(const struct ssw_space *space,
 static unsigned int ssw_cluster_capacity(const struct ssw_cluster *ci)
 {
 	return SSW_CLUSTER_SLOTS - ci->nr_bad;
+}
+
+/*
+ * That a slot is free is counted after its word says so, so when the count says
+ * it there is a free word; the acquire lets the owner see it. The owner may have
+ * used a word before it was counted, and the count is higher than the capacity.
+ */
+static bool ssw_cluster_has_free(const struct ssw_cluster *ci)
+{
+	return atomic_read_acquire(&ci->used) < (int)ssw_cluster_capacity(ci);
 }
 
 static struct ssw_table *ssw_cluster_table(struct ssw_space *space,
@@ -158,7 +169,7 @@ static void ssw_cluster_fill(struct ssw_space *space, struct ssw_cluster *ci)
 	WRITE_ONCE(ci->state, SSW_CL_FULL);
 	/* Barrier B. */
 	smp_mb();
-	if (atomic_read(&ci->used) < ssw_cluster_capacity(ci)) {
+	if (ssw_cluster_has_free(ci)) {
 		WRITE_ONCE(ci->state, SSW_CL_PART);
 		list_add_tail(&ci->list, &space->part[ci->order]);
 	}
@@ -212,11 +223,26 @@ static bool ssw_cluster_try(struct ssw_space *space, struct ssw_cluster *ci,
 	task->result = SSW_OK;
 	cursor->cluster = ci;
 	cursor->next = at + (1U << task->order);
-	if (atomic_read(&ci->used) == ssw_cluster_capacity(ci)) {
+	if (!ssw_cluster_has_free(ci)) {
 		ssw_cluster_fill(space, ci);
 		cursor->cluster = NULL;
 	}
 	return true;
+}
+
+/*
+ * The cluster of a cursor has nothing more for it. That it was current may be all
+ * that kept it when it became empty.
+ */
+static void ssw_cursor_leave(struct ssw_space *space, struct ssw_cursor *cursor)
+{
+	struct ssw_cluster *ci = cursor->cluster;
+
+	cursor->cluster = NULL;
+	/* If it is queued, it is looked after when its turn comes. */
+	if (!atomic_read(&ci->used) && !atomic_read(&ci->queued) &&
+	    !ssw_cluster_current(space, ci))
+		ssw_cluster_end(space, ci);
 }
 
 /*
@@ -296,10 +322,11 @@ void ssw_cluster_alloc(struct ssw_space *space, struct ssw_task *task)
 	if (READ_ONCE(space->closed))
 		return;
 
-	ci = cursor->cluster;
-	if (ci && ssw_cluster_try(space, ci, cursor->next, task))
-		return;
-	cursor->cluster = NULL;
+	if (cursor->cluster) {
+		if (ssw_cluster_try(space, cursor->cluster, cursor->next, task))
+			return;
+		ssw_cursor_leave(space, cursor);
+	}
 
 	ci = ssw_cluster_empty(space, order);
 	if (ci && !task->no_table) {
@@ -353,7 +380,8 @@ void ssw_cluster_returned(struct ssw_space *space, struct ssw_cluster *ci)
 {
 	lockdep_assert_held(&space->token);
 
-	atomic_set(&ci->queued, 0);
+	/* The node is not read any more, and may be queued again. */
+	atomic_set_release(&ci->queued, 0);
 	/* Barrier C. */
 	smp_mb();
 	switch (ci->state) {
@@ -363,12 +391,10 @@ void ssw_cluster_returned(struct ssw_space *space, struct ssw_cluster *ci)
 		break;
 	case SSW_CL_PART:
 	case SSW_CL_FULL:
-		if (!atomic_read(&ci->used)) {
-			/* Soon used again, or left to ssw_space_trim(). */
-			if (!ssw_cluster_current(space, ci))
-				ssw_cluster_end(space, ci);
-		} else if (ci->state == SSW_CL_FULL &&
-			   atomic_read(&ci->used) < ssw_cluster_capacity(ci)) {
+		/* If it is current, it is soon used again, left, or trimmed. */
+		if (!atomic_read(&ci->used) && !ssw_cluster_current(space, ci)) {
+			ssw_cluster_end(space, ci);
+		} else if (ci->state == SSW_CL_FULL && ssw_cluster_has_free(ci)) {
 			WRITE_ONCE(ci->state, SSW_CL_PART);
 			list_add_tail(&ci->list, &space->part[ci->order]);
 		}
@@ -410,20 +436,45 @@ void ssw_space_trim(struct ssw_space *space)
  * @space: the area's slots
  *
  * Context: token held.
- * Return: the cluster, to be given back by ssw_cluster_queue(), or NULL.
+ * Return: the cluster, to be given back by ssw_cluster_discarded(), or NULL.
  */
 struct ssw_cluster *ssw_cluster_stale(struct ssw_space *space)
 {
-	struct ssw_cluster *ci;
+	unsigned int i;
 
 	lockdep_assert_held(&space->token);
 
-	ci = list_first_entry_or_null(&space->stale, struct ssw_cluster, list);
-	if (ci) {
-		list_del_init(&ci->list);
-		ci->state = SSW_CL_DISCARD;
+	for (i = 0; i < SSW_FRAG_TRIES && !list_empty(&space->stale); i++) {
+		struct ssw_cluster *ci;
+
+		ci = list_first_entry(&space->stale, struct ssw_cluster, list);
+		/*
+		 * Whoever freed the last slot, or the one before, may be late in
+		 * queueing the cluster. That must not look as if the discard were
+		 * over, so the node is taken for the time of the discard.
+		 */
+		if (!atomic_xchg(&ci->queued, 1)) {
+			list_del_init(&ci->list);
+			ci->state = SSW_CL_DISCARD;
+			return ci;
+		}
+		list_move_tail(&ci->list, &space->stale);
 	}
-	return ci;
+	return NULL;
+}
+
+/**
+ * ssw_cluster_discarded - give a cluster back that has been discarded
+ * @space: the area's slots
+ * @ci: the cluster, from ssw_cluster_stale()
+ *
+ * Context: process context; the area cannot go away.
+ */
+void ssw_cluster_discarded(struct ssw_space *space, struct ssw_cluster *ci)
+{
+	ci->node.task = false;
+	atomic_inc(&space->nr_queued);
+	llist_add(&ci->node.link, &space->queue);
 }
 
 /**

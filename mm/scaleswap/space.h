@@ -243,10 +243,11 @@ struct ssw_task {
 	int done;
 };
 
-/* cluster.c: owner only, but for the last two */
+/* cluster.c: mostly owner only, see there */
 void ssw_cluster_alloc(struct ssw_space *space, struct ssw_task *task);
 void ssw_cluster_returned(struct ssw_space *space, struct ssw_cluster *ci);
 struct ssw_cluster *ssw_cluster_stale(struct ssw_space *space);
+void ssw_cluster_discarded(struct ssw_space *space, struct ssw_cluster *ci);
 void ssw_space_trim(struct ssw_space *space);
 void ssw_space_lists_init(struct ssw_space *space);
 

@@ -112,7 +112,7 @@ static void ssw_area_discard(struct ssw_area *area)
 			return;
 		swap_area_discard(area->si, (ci - space->cluster) * SSW_CLUSTER_SLOTS,
 				  SSW_CLUSTER_SLOTS);
-		ssw_cluster_queue(space, ci);
+		ssw_cluster_discarded(space, ci);
 		ssw_token_get(space);
 		ssw_drain(space, NULL, SSW_BY_DELEGATOR);
 		ssw_token_release(space);

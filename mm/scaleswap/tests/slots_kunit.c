@@ -360,7 +360,7 @@ static void ssw_test_space_discard(struct kunit *test)
 		KUNIT_EXPECT_GE(test, (int)(ci - space->cluster), 2);
 		/* Two are given back, the others are "being discarded". */
 		if (n++ < 2)
-			ssw_cluster_queue(space, ci);
+			ssw_cluster_discarded(space, ci);
 	}
 	KUNIT_EXPECT_EQ(test, n, 4);
 	for (n = 0; ssw_test_alloc(test, space, 0, &slot) == SSW_OK; n++)
