@@ -101,7 +101,7 @@ int __scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
 			   unsigned long addr);
 unsigned int __scaleswap_inuse(const struct swap_info_struct *si);
 bool __scaleswap_shown(const struct swap_info_struct *si);
-long __scaleswap_unflushed(void);
+unsigned long __scaleswap_free_pages(unsigned long free);
 void __scaleswap_mm_init(struct mm_struct *mm);
 void __scaleswap_mm_free(struct mm_struct *mm);
 bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry);
@@ -243,16 +243,33 @@ static inline bool scaleswap_slot_cached(const struct swap_info_struct *si,
 }
 
 /**
- * scaleswap_unflushed - free pages that nr_swap_pages does not know of yet
+ * scaleswap_free_pages - swap pages that are free, exactly
+ * @free: what nr_swap_pages says, which CPUs may not have told everything yet
  *
- * Context: any.
- * Return: pages, less than zero if nr_swap_pages is too high.
+ * Context: any. May be off while pages are swapped.
+ * Return: pages.
  */
-static inline long scaleswap_unflushed(void)
+static inline unsigned long scaleswap_free_pages(unsigned long free)
 {
 	if (static_branch_unlikely(&scaleswap_key))
-		return __scaleswap_unflushed();
-	return 0;
+		return __scaleswap_free_pages(free);
+	return free;
+}
+
+/**
+ * scaleswap_reused - has a folio got an entry of another area?
+ * @si: the area in which it was found
+ * @entry: where it is now
+ *
+ * Entries of per-core and plain areas must not be taken for each other.
+ *
+ * Context: folio locked.
+ */
+static inline bool scaleswap_reused(const struct swap_info_struct *si,
+				    swp_entry_t entry)
+{
+	return static_branch_unlikely(&scaleswap_key) &&
+	       swp_type(entry) != si->type;
 }
 
 /**
@@ -403,9 +420,15 @@ static inline bool scaleswap_slot_cached(const struct swap_info_struct *si,
 	return READ_ONCE(si->swap_map[offset]) & SWAP_HAS_CACHE;
 }
 
-static inline long scaleswap_unflushed(void)
+static inline unsigned long scaleswap_free_pages(unsigned long free)
 {
-	return 0;
+	return free;
+}
+
+static inline bool scaleswap_reused(const struct swap_info_struct *si,
+				    swp_entry_t entry)
+{
+	return false;
 }
 
 static inline void scaleswap_mm_init(struct mm_struct *mm)

@@ -375,7 +375,8 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 	do {
 		seq = read_seqcount_begin(&o->seq);
 		result = ssw_alloc_own(o, cpu, order, entry);
-		if (result == SSW_FULL)
+		/* Not for each page that goes elsewhere because they are full. */
+		if (result == SSW_FULL && !READ_ONCE(o->spill_left))
 			result = ssw_alloc_reclaim(o, cpu, order, entry, true);
 		if (result == SSW_FULL)
 			result = ssw_alloc_foreign(o, cpu, order, entry);
@@ -406,6 +407,7 @@ void __scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
 {
 	unsigned int pages = folio_nr_pages(folio);
 
+	ssw_count_check();
 	if (!entry.val) {
 		ssw_stat_add(SSW_ALLOC_FAIL, pages);
 		return;

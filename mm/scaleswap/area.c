@@ -27,8 +27,13 @@
  */
 DEFINE_MUTEX(ssw_mutex);
 
-/* Home CPU by swap type, SSW_NO_HOME for a plain area. Written under ssw_mutex. */
-s16 scaleswap_home[MAX_SWAPFILES] = { [0 ... MAX_SWAPFILES - 1] = SSW_NO_HOME };
+/*
+ * Home CPU by swap type, SSW_NO_HOME for a plain area. Written under ssw_mutex.
+ * Also for the types that are no swap areas: a corrupted entry may have one.
+ */
+s16 scaleswap_home[1 << MAX_SWAPFILES_SHIFT] = {
+	[0 ... (1 << MAX_SWAPFILES_SHIFT) - 1] = SSW_NO_HOME
+};
 
 /*
  * By swap type. Set and cleared under ssw_mutex; what is cleared is freed after
@@ -127,6 +132,7 @@ static int ssw_area_setup(struct ssw_area *area, const union swap_header *header
 	unsigned int nr_bad = header->info.nr_badpages;
 	struct swap_info_struct *si = area->si;
 	struct ssw_space *space;
+	unsigned int nr_slots;
 	unsigned int i;
 
 	for (i = 0; i < nr_bad; i++) {
@@ -134,12 +140,15 @@ static int ssw_area_setup(struct ssw_area *area, const union swap_header *header
 		    header->info.badpages[i] > header->info.last_page)
 			return -EINVAL;
 	}
-	space = ssw_space_alloc(si->max, header->info.badpages, nr_bad);
+	/* The end of the last cluster has to be a number, too. */
+	nr_slots = min(si->max, ALIGN_DOWN(UINT_MAX, SSW_CLUSTER_SLOTS));
+	space = ssw_space_alloc(nr_slots, header->info.badpages, nr_bad);
 	if (IS_ERR(space))
 		return PTR_ERR(space);
-	area->space = space;
+	/* The search orders may still have the type from its last use. */
+	smp_store_release(&area->space, space);
 	/* The header is bad, too, but has not been counted as a page. */
-	si->pages -= space->nr_bad - 1;
+	si->pages -= si->max - nr_slots + space->nr_bad - 1;
 	if (!si->pages) {
 		pr_warn("swap area %u has no good page; run mkswap again\n", si->type);
 		return -EINVAL;
@@ -216,9 +225,13 @@ void __scaleswap_enabled(struct swap_info_struct *si)
 	home = scaleswap_home[si->type];
 	if (home >= 0 && !area->enabled)
 		pr_info("swap area %u is bound to CPU %d\n", si->type, home);
-	if (area->space) {
+	/*
+	 * A swapoff may have begun meanwhile. It makes the area not writable
+	 * before it closes it under the mutex, so it is not opened again here.
+	 */
+	if (area->space && (READ_ONCE(si->flags) & SWP_WRITEOK)) {
 		area->space->discard = si->flags & SWP_PAGE_DISCARD;
-		WRITE_ONCE(area->space->closed, false);
+		smp_store_release(&area->space->closed, false);
 	}
 	if (!area->enabled) {
 		area->enabled = true;
@@ -249,12 +262,18 @@ bool __scaleswap_shown(const struct swap_info_struct *si)
  */
 void __scaleswap_close(struct swap_info_struct *si)
 {
-	struct ssw_space *space = ssw_areas[si->type]->space;
+	struct ssw_space *space;
 
+	mutex_lock(&ssw_mutex);
+	space = ssw_areas[si->type]->space;
+	if (space)
+		WRITE_ONCE(space->closed, true);
+	mutex_unlock(&ssw_mutex);
 	if (!space)
 		return;
-	WRITE_ONCE(space->closed, true);
 	synchronize_rcu();
+	/* There may be little swap space left all of a sudden. */
+	ssw_count_flush();
 }
 
 /* See scaleswap_swapoff(). */

@@ -187,6 +187,9 @@ static unsigned int ssw_cluster_take(struct ssw_space *space,
 	unsigned int nr = 1U << order;
 	unsigned int at, i;
 
+	/* For blocks, do not read words of which too few can be free. */
+	if (atomic_read_acquire(&ci->used) + nr > SSW_CLUSTER_SLOTS && order)
+		return SSW_CLUSTER_SLOTS;
 	for (at = from; at < SSW_CLUSTER_SLOTS; at += nr) {
 		for (i = 0; i < nr; i++) {
 			if (atomic64_read(&word[at + i]) != SSW_WORD_FREE)
@@ -330,15 +333,12 @@ void ssw_cluster_alloc(struct ssw_space *space, struct ssw_task *task)
 
 	ci = ssw_cluster_empty(space, order);
 	if (ci && !task->no_table) {
-		struct ssw_table **table;
-
-		table = space->spare ? &space->spare : &task->table;
-		if (!*table) {
+		if (!task->table) {
 			task->result = SSW_NO_TABLE;
 			return;
 		}
-		ssw_cluster_begin(space, ci, order, *table);
-		*table = NULL;
+		ssw_cluster_begin(space, ci, order, task->table);
+		task->table = NULL;
 		WARN_ON_ONCE(!ssw_cluster_try(space, ci, 0, task));
 		return;
 	}
@@ -483,24 +483,22 @@ void ssw_cluster_discarded(struct ssw_space *space, struct ssw_cluster *ci)
  * @ci: the cluster
  *
  * Context: any but interrupts. RCU read side, or the cluster cannot go away.
- * Return: whether the owner should be woken.
+ * Return: how many clusters are queued now if it has been queued here, else 0.
  */
-enum ssw_notice ssw_cluster_queue(struct ssw_space *space,
-				  struct ssw_cluster *ci)
+unsigned int ssw_cluster_queue(struct ssw_space *space, struct ssw_cluster *ci)
 {
-	enum ssw_notice notice = SSW_QUIET;
+	unsigned int queued = 0;
 
 	/* Barrier C. */
 	if (!atomic_xchg(&ci->queued, 1)) {
 		ci->node.task = false;
-		atomic_inc(&space->nr_queued);
-		notice = llist_add(&ci->node.link, &space->queue) ?
-			 SSW_QUEUED_FIRST : SSW_QUEUED;
+		queued = atomic_inc_return(&space->nr_queued);
+		llist_add(&ci->node.link, &space->queue);
 	}
 	/* Barrier E: llist_add() or atomic_xchg(), either is a full one. */
 	if (READ_ONCE(space->full))
 		WRITE_ONCE(space->full, 0);
-	return notice;
+	return queued;
 }
 
 /**
@@ -513,10 +511,10 @@ enum ssw_notice ssw_cluster_queue(struct ssw_space *space,
  * leads to. Others it finds when it needs them.
  *
  * Context: any but interrupts, RCU read side.
- * Return: whether the owner should be woken.
+ * Return: how many clusters are queued now if this one has been queued, else 0.
  */
-enum ssw_notice ssw_cluster_freed(struct ssw_space *space,
-				  struct ssw_cluster *ci, unsigned int nr)
+unsigned int ssw_cluster_freed(struct ssw_space *space, struct ssw_cluster *ci,
+			       unsigned int nr)
 {
 	/* Barriers B and C. */
 	int left = atomic_sub_return(nr, &ci->used);
@@ -526,5 +524,5 @@ enum ssw_notice ssw_cluster_freed(struct ssw_space *space,
 	/* A slot of a cluster that some list leads to: not full any more. */
 	if (READ_ONCE(space->full))
 		WRITE_ONCE(space->full, 0);
-	return SSW_QUIET;
+	return 0;
 }

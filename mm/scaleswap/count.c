@@ -44,6 +44,25 @@ void ssw_count_flush(void)
 }
 
 /**
+ * ssw_count_check - see to it that nothing is kept back when little is left
+ *
+ * For where swap space was taken by others than ssw_count_pages().
+ *
+ * Context: any but interrupts.
+ */
+void ssw_count_check(void)
+{
+	static bool was_low;
+	bool low = atomic_long_read(&nr_swap_pages) < ssw_count_low();
+
+	if (low == READ_ONCE(was_low))
+		return;
+	WRITE_ONCE(was_low, low);
+	if (low)
+		ssw_count_flush();
+}
+
+/**
  * ssw_count_pages - count swap pages that were freed or allocated
  * @pages: freed, or if negative allocated
  *
@@ -70,13 +89,13 @@ void ssw_count_pages(long pages)
 		ssw_count_flush();
 }
 
-/* See scaleswap_unflushed(). */
-long __scaleswap_unflushed(void)
+/* See scaleswap_free_pages(). What moves between the two may be missed. */
+unsigned long __scaleswap_free_pages(unsigned long free)
 {
-	long sum = 0;
+	long sum = free;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
 		sum += atomic_long_read(per_cpu_ptr(&ssw_count, cpu));
-	return sum;
+	return max(sum, 0L);
 }

@@ -249,6 +249,7 @@ unsigned int ssw_area_used(const struct ssw_area *area);
 /* count.c */
 void ssw_count_pages(long pages);
 void ssw_count_flush(void);
+void ssw_count_check(void);
 
 /* mmid.c */
 u32 ssw_mm_id(struct mm_struct *mm);
@@ -258,7 +259,7 @@ u32 ssw_mm_id(struct mm_struct *mm);
 #define SSW_WAKE_MAX		65536
 extern unsigned int ssw_wake_threshold;
 void ssw_thread_area_init(struct ssw_area *area);
-void ssw_thread_notice(struct ssw_area *area, enum ssw_notice notice);
+void ssw_thread_notice(struct ssw_area *area, unsigned int queued);
 int ssw_thread_init(void);
 
 /* stat.c */

@@ -98,7 +98,6 @@ void ssw_space_free(struct ssw_space *space)
 		ssw_table_free(rcu_dereference_protected(ci->table, 1));
 	}
 	WARN_ONCE(used, "scaleswap: %u slots still in use\n", used);
-	ssw_table_free(space->spare);
 	kvfree(space->cluster);
 	kvfree(space->bad);
 	kfree(space);

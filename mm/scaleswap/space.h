@@ -151,14 +151,13 @@ struct ssw_cursor {
  * @full: a hint that no slot is free; the owner sets it, barrier E
  * @token: see the top of this file
  * @queue: tasks, and clusters that got free slots; any CPU adds, the owner takes
- * @nr_queued: clusters in @queue
+ * @nr_queued: clusters in @queue and @backlog
  * @backlog: owner; taken from @queue, but not worked off yet
  * @free: owner; clusters that are SSW_CL_FREE
  * @part: owner; by order, SSW_CL_PART
  * @frag: owner; the same, but had no block of their order when last looked at
  * @stale: owner; SSW_CL_STALE
  * @cursor: owner; by order
- * @spare: owner; a table for the next cluster, or NULL
  * @dead: owner; tables to be freed after the token is released
  * @allocated: owner; slots ever allocated
  * @nr_tables: owner; tables in use
@@ -184,7 +183,6 @@ struct ssw_space {
 	struct list_head part[SSW_NR_ORDERS];
 	struct list_head frag[SSW_NR_ORDERS];
 	struct ssw_cursor cursor[SSW_NR_ORDERS];
-	struct ssw_table *spare;
 	struct ssw_table *dead;
 	u64 allocated;
 	unsigned int nr_tables;
@@ -251,26 +249,13 @@ void ssw_cluster_discarded(struct ssw_space *space, struct ssw_cluster *ci);
 void ssw_space_trim(struct ssw_space *space);
 void ssw_space_lists_init(struct ssw_space *space);
 
-/**
- * enum ssw_notice - what freeing slots caused
- * @SSW_QUIET: nothing
- * @SSW_QUEUED: the cluster was queued behind others
- * @SSW_QUEUED_FIRST: the cluster was queued and the queue had been empty
- */
-enum ssw_notice {
-	SSW_QUIET,
-	SSW_QUEUED,
-	SSW_QUEUED_FIRST,
-};
-
-enum ssw_notice ssw_cluster_freed(struct ssw_space *space,
-				  struct ssw_cluster *ci, unsigned int nr);
-enum ssw_notice ssw_cluster_queue(struct ssw_space *space,
-				  struct ssw_cluster *ci);
+unsigned int ssw_cluster_freed(struct ssw_space *space, struct ssw_cluster *ci,
+			       unsigned int nr);
+unsigned int ssw_cluster_queue(struct ssw_space *space, struct ssw_cluster *ci);
 
 /* deleg.c */
 #define SSW_BATCH_DEFAULT	64
-#define SSW_BATCH_MAX		4096
+#define SSW_BATCH_MAX		256
 extern unsigned int ssw_batch;
 void ssw_token_init(struct ssw_space *space);
 bool ssw_token_trylock(struct ssw_space *space);

@@ -22,12 +22,20 @@
 #include "internal.h"
 
 /*
- * The space of an entry that is in use, whose area so cannot go away, or of one
- * that is only looked at, under RCU.
+ * The per-core area of an entry, NULL if the entry is none of such an area. If
+ * the entry is in use the area cannot go away; otherwise RCU keeps it.
  */
 static struct ssw_area *ssw_entry_area(swp_entry_t entry)
 {
-	return READ_ONCE(ssw_areas[swp_type(entry)]);
+	struct ssw_area *area;
+
+	if (unlikely(swp_type(entry) >= MAX_SWAPFILES))
+		return NULL;
+	area = READ_ONCE(ssw_areas[swp_type(entry)]);
+	if (unlikely(!area || !area->space ||
+		     swp_offset(entry) >= area->space->nr_slots))
+		return NULL;
+	return area;
 }
 
 static void ssw_bad_entry(const char *what, swp_entry_t entry)
@@ -90,10 +98,10 @@ static void ssw_release(struct ssw_area *area, unsigned int slot, unsigned int n
 	void (*notify)(struct block_device *, unsigned long) = NULL;
 	struct swap_info_struct *si = area->si;
 	struct ssw_space *space = area->space;
-	enum ssw_notice notice;
+	unsigned int queued;
 	unsigned int i;
 
-	if (si->flags & SWP_BLKDEV)
+	if (data_race(si->flags) & SWP_BLKDEV)
 		notify = si->bdev->bd_disk->fops->swap_slot_free_notify;
 	for (i = 0; i < nr; i++) {
 		zswap_invalidate(swp_entry(si->type, slot + i));
@@ -109,12 +117,14 @@ static void ssw_release(struct ssw_area *area, unsigned int slot, unsigned int n
 
 	for (i = 0; i < nr; i++)
 		ssw_slot_free(space, slot + i);
-	notice = ssw_cluster_freed(space, ssw_slot_cluster(space, slot), nr);
+	queued = ssw_cluster_freed(space, ssw_slot_cluster(space, slot), nr);
+	if (unlikely(queued))
+		ssw_thread_notice(area, queued);
+	/*
+	 * A full barrier, before swapoff may see that the slots are not used. It
+	 * pairs with the smp_mb() at the end of try_to_unuse().
+	 */
 	ssw_count_pages(nr);
-	if (notice != SSW_QUIET)
-		ssw_thread_notice(area, notice);
-	/* Pairs with the smp_mb() at the end of try_to_unuse(). */
-	smp_wmb();
 	this_cpu_add(area->stat->freed, nr);
 }
 
@@ -248,6 +258,25 @@ int __scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
 	return 0;
 }
 
+/* Within a cluster, RCU read side. @area is NULL if @entry is not one of an area. */
+static bool ssw_free_range(struct ssw_area *area, swp_entry_t entry, unsigned int nr)
+{
+	struct ssw_run run = { .area = area };
+	bool only_cache = false;
+	u64 word;
+
+	for (; nr; entry.val++, nr--) {
+		if (!area || ssw_slot_put(area->space, swp_offset(entry), &word))
+			ssw_bad_entry("free", entry);
+		else if (word == SSW_WORD_FREEING)
+			ssw_run_add(&run, swp_offset(entry));
+		else if (word == SSW_WORD_CACHE)
+			only_cache = true;
+	}
+	ssw_run_flush(&run);
+	return only_cache;
+}
+
 /**
  * scaleswap_free - drop a reference to each of some slots
  * @entry: the first entry
@@ -261,23 +290,20 @@ int __scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
  */
 bool scaleswap_free(swp_entry_t entry, unsigned int nr)
 {
-	unsigned int slot = swp_offset(entry);
-	struct ssw_run run = {};
 	bool only_cache = false;
-	u64 word;
 
-	rcu_read_lock();
-	run.area = ssw_entry_area(entry);
-	for (; nr; slot++, nr--) {
-		if (!run.area || ssw_slot_put(run.area->space, slot, &word))
-			ssw_bad_entry("free", swp_entry(swp_type(entry), slot));
-		else if (word == SSW_WORD_FREEING)
-			ssw_run_add(&run, slot);
-		else if (word == SSW_WORD_CACHE)
+	while (nr) {
+		unsigned int slot = swp_offset(entry);
+		/* A cluster at a time: hibernation frees millions at once. */
+		unsigned int some = min(nr, SSW_CLUSTER_SLOTS - slot % SSW_CLUSTER_SLOTS);
+
+		rcu_read_lock();
+		if (ssw_free_range(ssw_entry_area(entry), entry, some))
 			only_cache = true;
+		rcu_read_unlock();
+		entry.val += some;
+		nr -= some;
 	}
-	ssw_run_flush(&run);
-	rcu_read_unlock();
 	return only_cache;
 }
 

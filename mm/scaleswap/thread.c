@@ -11,6 +11,7 @@
 
 #include <linux/bitmap.h>
 #include <linux/cpumask.h>
+#include <linux/kthread.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/smpboot.h>
@@ -22,6 +23,12 @@
 
 /* Clusters queued on an area before its delegator is woken at once. */
 unsigned int ssw_wake_threshold = SSW_WAKE_DEFAULT;
+
+/*
+ * Length of a queue from which on whoever makes it longer works on it, too, so
+ * that its end is not far away when it is turned round with preemption off.
+ */
+#define SSW_QUEUE_LONG		1024
 
 /* How long freed clusters of an idle area may lie in its queue. */
 #define SSW_IDLE_DELAY		(HZ / 10)
@@ -43,7 +50,7 @@ static void ssw_thread_wake(unsigned int type)
 	int cpu = READ_ONCE(scaleswap_home[type]);
 	struct ssw_delegator *d;
 
-	/* If it goes offline now, ssw_thread_park() passes the work on. */
+	/* If it goes offline now, ssw_thread_park() or the timer passes it on. */
 	if (cpu < 0 || !cpu_online(cpu))
 		cpu = raw_smp_processor_id();
 	d = per_cpu_ptr(&ssw_delegators, cpu);
@@ -59,7 +66,7 @@ static void ssw_area_timer(struct timer_list *timer)
 
 	ssw_thread_wake(area->si->type);
 	/* Should the thread not have seen it, because its CPU just goes. */
-	if (!llist_empty(&space->queue) || READ_ONCE(space->backlog))
+	if (atomic_read(&space->nr_queued))
 		mod_timer(timer, jiffies + HZ);
 }
 
@@ -77,17 +84,23 @@ void ssw_thread_area_init(struct ssw_area *area)
 /**
  * ssw_thread_notice - see to it that an area is looked after
  * @area: the area; RCU read side
- * @notice: what has happened to its queue
+ * @queued: how many clusters are queued there, with the one that just was
  *
  * Context: any but interrupts.
  */
-void ssw_thread_notice(struct ssw_area *area, enum ssw_notice notice)
+void ssw_thread_notice(struct ssw_area *area, unsigned int queued)
 {
+	struct ssw_space *space = area->space;
+
 	ssw_deleg_add(SSW_DELEG_FREES);
-	if (atomic_read(&area->space->nr_queued) == READ_ONCE(ssw_wake_threshold))
-		ssw_thread_wake(area->si->type);
-	else if (notice == SSW_QUEUED_FIRST && !timer_pending(&area->timer))
+	if (queued == 1 && !timer_pending(&area->timer))
 		mod_timer(&area->timer, jiffies + SSW_IDLE_DELAY);
+	if (queued == READ_ONCE(ssw_wake_threshold))
+		ssw_thread_wake(area->si->type);
+	if (queued >= SSW_QUEUE_LONG && ssw_token_trylock(space)) {
+		ssw_drain(space, NULL, SSW_BY_HOLDER);
+		ssw_token_release(space);
+	}
 }
 
 /* Does not return without the token. Who holds it does so for microseconds. */
@@ -104,7 +117,7 @@ static void ssw_area_discard(struct ssw_area *area)
 	struct ssw_space *space = area->space;
 	struct ssw_cluster *ci;
 
-	for (;;) {
+	while (!kthread_should_park() && !READ_ONCE(space->closed)) {
 		ssw_token_get(space);
 		ci = ssw_cluster_stale(space);
 		ssw_token_release(space);
@@ -133,9 +146,12 @@ static void ssw_area_work(struct ssw_area *area)
 		if (nr)
 			trace_scaleswap_drain(area->si->type, nr);
 		cond_resched();
-	} while (nr);
+	} while (nr && !kthread_should_park());
 	if (space->discard)
 		ssw_area_discard(area);
+	/* What is left because the CPU goes offline, ssw_thread_park() finds. */
+	if (kthread_should_park())
+		set_bit(area->si->type, this_cpu_ptr(&ssw_delegators)->pending);
 }
 
 static int ssw_thread_should_run(unsigned int cpu)

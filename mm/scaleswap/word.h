@@ -29,7 +29,9 @@
  * enum ssw_kind - what refers to a slot, apart from the swap cache
  * @SSW_KIND_NONE: nothing; without the cache bit, the slot is free
  * @SSW_KIND_FREEING: nothing any more, and it is being torn down
- * @SSW_KIND_EXCL: one page table entry, known by mm and address
+ * @SSW_KIND_EXCL: one page table entry, and the mm and address at which it was
+ *                 when the page was unmapped. mremap() may have moved it since,
+ *                 so it has to be looked at under its lock
  * @SSW_KIND_SHARED: a number of page table entries
  * @SSW_KIND_SHMEM: one entry in the page cache of a shmem inode
  * @SSW_KIND_BAD: the slot must not be used
