@@ -81,6 +81,9 @@ static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_task *t
 		start = local_clock();
 	waited = ssw_task_delegate(area->space, task, ssw_meanwhile,
 				   per_cpu_ptr(ssw_orders, cpu));
+	/* What has to come again with a table is counted then. */
+	if (task->result == SSW_NO_TABLE)
+		return;
 	ssw_deleg_add((enum ssw_deleg_item)task->by);
 	if (waited)
 		ssw_deleg_add(SSW_DELEG_WAITS);

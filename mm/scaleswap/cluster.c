@@ -302,6 +302,20 @@ static struct ssw_cluster *ssw_cluster_empty(struct ssw_space *space,
 	return ci ? ci : ssw_cluster_first(&space->stale, order);
 }
 
+/* Is there any cluster from which at least a single slot could be had? */
+static bool ssw_space_has_room(const struct ssw_space *space)
+{
+	unsigned int order;
+
+	if (!list_empty(&space->free) || !list_empty(&space->stale))
+		return true;
+	for (order = 0; order < SSW_NR_ORDERS; order++) {
+		if (!list_empty(&space->part[order]) || !list_empty(&space->frag[order]))
+			return true;
+	}
+	return false;
+}
+
 /**
  * ssw_cluster_alloc - allocate slots
  * @space: the area's slots
@@ -348,17 +362,18 @@ void ssw_cluster_alloc(struct ssw_space *space, struct ssw_task *task)
 	    ssw_cluster_try_list(space, &space->frag[order],
 				 &space->frag[order], task))
 		return;
-	if (order) {
-		task->result = READ_ONCE(space->full) ? SSW_FULL : SSW_NO_BLOCK;
+	if (order && ssw_space_has_room(space)) {
+		task->result = SSW_NO_BLOCK;
 		return;
 	}
-	for (order = 1; order < SSW_NR_ORDERS; order++) {
+	for (order = 1; order < SSW_NR_ORDERS && !task->order; order++) {
 		if (ssw_cluster_try_list(space, &space->frag[order],
 					 &space->frag[order], task) ||
 		    ssw_cluster_try_list(space, &space->part[order],
 					 &space->part[order], task))
 			return;
 	}
+	/* Without a table for it. */
 	if (ci)
 		return;
 

@@ -66,7 +66,7 @@ static void ssw_area_timer(struct timer_list *timer)
 
 	ssw_thread_wake(area->si->type);
 	/* Should the thread not have seen it, because its CPU just goes. */
-	if (atomic_read(&space->nr_queued))
+	if (atomic_read(&space->nr_queued) || !list_empty(&space->stale))
 		mod_timer(timer, jiffies + HZ);
 }
 

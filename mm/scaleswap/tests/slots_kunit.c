@@ -275,7 +275,7 @@ static void ssw_test_space_no_block(struct kunit *test)
 {
 	const unsigned int nr = 4 * SSW_CLUSTER_SLOTS;
 	struct ssw_space *space = ssw_test_space(test, nr, NULL, 0);
-	unsigned int slot, n = 0;
+	unsigned int slot, n;
 
 	while (ssw_test_alloc(test, space, 0, &slot) == SSW_OK)
 		;
@@ -283,9 +283,10 @@ static void ssw_test_space_no_block(struct kunit *test)
 		ssw_test_free(test, space, slot, 1);
 	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, space, 1, &slot), (int)SSW_NO_BLOCK);
 	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, space, 9, &slot), (int)SSW_NO_BLOCK);
-	while (ssw_test_alloc(test, space, 0, &slot) == SSW_OK)
-		n++;
-	KUNIT_EXPECT_EQ(test, n, nr / 2);
+	for (n = 0; n < nr / 2; n++)
+		KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, space, 0, &slot), (int)SSW_OK);
+	KUNIT_EXPECT_FALSE(test, space->full);
+	/* Even before a single slot is refused. */
 	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, space, 1, &slot), (int)SSW_FULL);
 	for (slot = 1; slot < nr; slot++)
 		ssw_test_free(test, space, slot, 1);

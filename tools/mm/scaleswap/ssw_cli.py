@@ -7,7 +7,7 @@ import ssw_io
 from ssw_util import EXIT_BAD_TARGET, EXIT_FAILED, EXIT_HELP, EXIT_INTERRUPTED, EXIT_USAGE, \
     ToolError
 
-VERSION = '0.1'
+VERSION = '0.2'
 
 COMMANDS = {
     'setup': 'make, format and activate one swap area a core',

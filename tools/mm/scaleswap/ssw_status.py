@@ -10,21 +10,32 @@ from ssw_util import BIND, EXIT_FAILED, SYS, ToolError, escape, human, table, un
 
 DESCRIPTION = """\
 Shows each swap area (per-core and plain), how full it is, how many pages its
-home CPU and other CPUs allocated from it, and the counters of the kernel.
-Needs no root."""
+home CPU and other CPUs allocated from it, the memory that the kernel keeps for
+the slots of per-core areas, and the counters of the kernel. Needs no root."""
 
 EPILOG = """\
 columns:
   TYPE     number of the area in the kernel      CPU    home CPU, - for a plain area
   NODE     NUMA node of the CPU / of the device  PRIO   swap priority
   HOME     pages allocated by the home CPU       FOREIGN  by other CPUs
+  TABLES   slot tables, one for each cluster of 512 slots that is in use
+  MEMORY   of the tables and of what is there whether slots are in use or not
+  B/SLOT   MEMORY by the size of the area        B/USED   by the pages in use
 """
 
 NUMBERS = ('cpu', 'node', 'device_node', 'pages', 'used', 'priority', 'allocs_home',
            'allocs_foreign')
+# Files that a kernel without slot tables does not have; its areas have None.
+MEMORY = ('tables', 'table_bytes')
 # The order to print in; counters a newer kernel has come after these, by name.
-STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail')
-FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full')
+STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
+         'deleg_allocs', 'deleg_requester', 'deleg_holder', 'deleg_delegator', 'deleg_waits',
+         'deleg_frees', 'deleg_queue_max')
+FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap')
+TUNABLES = ('wake_threshold', 'batch')
+# These count events, not pages; the last one is no counter, but a maximum.
+DELEG = 'deleg_'
+QUEUE_MAX = 'deleg_queue_max'
 
 
 def add_source_arguments(parser):
@@ -47,10 +58,23 @@ def number(path, text):
 
 
 def read_counters(io, directory, order):
+    """The numbers in a directory; none if the kernel is too old to have it."""
+    if not io.is_dir(directory):
+        return {}
     names = [name for name in io.listdir(directory) if not io.is_dir(directory + '/' + name)]
     names.sort(key=lambda n: (order.index(n) if n in order else len(order), n))
     return {name: number(directory + '/' + name, io.read(directory + '/' + name))
             for name in names}
+
+
+def read_optional(io, path):
+    """A number, or None when there is no such file."""
+    try:
+        return number(path, io.read(path))
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise
+        return None
 
 
 def read_area(io, kind):
@@ -60,6 +84,8 @@ def read_area(io, kind):
     try:
         for name in NUMBERS:
             area[name] = number(place + name, io.read(place + name))
+        for name in MEMORY:
+            area[name] = read_optional(io, place + name)
         area['path'] = unescape(io.read(place + 'path'))
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENODEV) and not io.is_dir(place[:-1]):
@@ -79,6 +105,9 @@ def collect(io):
             areas.append(area)
     totals = {name: sum(area[name] for area in areas)
               for name in ('pages', 'used', 'allocs_home', 'allocs_foreign')}
+    for name in MEMORY:
+        known = [area[name] for area in areas if area[name] is not None]
+        totals[name] = sum(known) if known else None
     totals['per_core'] = sum(area['cpu'] >= 0 for area in areas)
     totals['plain'] = len(areas) - totals['per_core']
     return {
@@ -90,6 +119,7 @@ def collect(io):
         'totals': totals,
         'stats': read_counters(io, SYS + '/stats', STATS),
         'fallback': read_counters(io, SYS + '/stats/fallback', FALLBACK),
+        'deleg': read_counters(io, SYS + '/deleg', TUNABLES),
     }
 
 
@@ -103,6 +133,40 @@ def nodes(area):
 
 def percent(part, whole):
     return '%d%%' % (100 * part // whole) if whole else '-'
+
+
+def quotient(part, whole):
+    return '%.2f' % (part / whole) if whole else '-'
+
+
+def memory(status):
+    """The lines about memory for slots; plain areas keep theirs elsewhere."""
+    areas = [area for area in status['areas']
+             if area['cpu'] >= 0 and area['table_bytes'] is not None]
+    if not areas:
+        return []
+    total = {'type': 'all', 'cpu': ''}
+    for name in ('tables', 'table_bytes', 'pages', 'used'):
+        total[name] = sum(area[name] or 0 for area in areas)
+    rows = [['TYPE', 'CPU', 'TABLES', 'MEMORY', 'B/SLOT', 'B/USED']]
+    for area in areas + [total]:
+        rows.append([str(area['type']), str(area['cpu']),
+                     '-' if area['tables'] is None else str(area['tables']),
+                     human(area['table_bytes']), quotient(area['table_bytes'], area['pages']),
+                     quotient(area['table_bytes'], area['used'])])
+    return ['', 'memory for the slots of per-core areas:'] + table(rows)
+
+
+def pages(status):
+    """Counters in pages, as (name, number)."""
+    return ([(name, value) for name, value in status['stats'].items()
+             if not name.startswith(DELEG)] +
+            [('fallback/' + name, value) for name, value in status['fallback'].items()])
+
+
+def delegation(status):
+    """Counters of events in the queues of areas, as (name, number)."""
+    return [(name, value) for name, value in status['stats'].items() if name.startswith(DELEG)]
 
 
 def render(status):
@@ -126,10 +190,16 @@ def render(status):
         lines += table(rows, left=(9,))
     else:
         lines.append('no swap area is active')
-    lines += ['', 'pages allocated since boot, and why not from an own area:']
-    rows = [[name, str(value)] for name, value in status['stats'].items()]
-    rows += [['fallback/' + name, str(value)] for name, value in status['fallback'].items()]
-    lines += ['  ' + line for line in table(rows, left=(0,))]
+    lines += memory(status)
+    counters = [('pages allocated since boot, and why not from an own area:', pages(status)),
+                ('delegation since boot, in events:', delegation(status)),
+                ('tunables:', [('deleg/' + name, value)
+                               for name, value in status['deleg'].items()])]
+    for title, values in counters:
+        if values:
+            lines += ['', title]
+            rows = [[name, str(value)] for name, value in values]
+            lines += ['  ' + line for line in table(rows, left=(0,))]
     return lines
 
 

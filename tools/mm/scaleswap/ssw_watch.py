@@ -6,8 +6,8 @@ from ssw_util import EXIT_USAGE, ToolError, escape, human, table
 
 DESCRIPTION = """\
 Shows, every interval, how many pages a second each area gave to its home CPU
-and to other CPUs, and how fast the counters grow. Ctrl-C ends it. Needs no
-root."""
+and to other CPUs, the memory for its slots, and how fast the counters grow.
+Ctrl-C ends it. Needs no root."""
 
 EPILOG = """\
 A recording is replayed as fast as it can be printed, by the times in it.
@@ -49,12 +49,25 @@ def per_second(count, seconds):
     return '%.0f' % (count / seconds) if seconds > 0 else '-'
 
 
+def rates(before, after, seconds):
+    """Text with the growth of each counter; of a maximum there is none."""
+    before = dict(before)
+    return ', '.join('%s %s' % (name, per_second(grown(value, before.get(name, 0)), seconds))
+                     for name, value in after if name != ssw_status.QUEUE_MAX)
+
+
+def memory(area):
+    """Bytes for the slots, of an area or in total; plain areas keep theirs elsewhere."""
+    size = area['table_bytes']
+    return '-' if size is None or area.get('cpu', 0) < 0 else human(size)
+
+
 def render(before, after, seconds):
     """The lines of one interval."""
     page = after['page_size']
     # An area is another one when its type was given to another file.
     old = {(area['type'], area['path']): area for area in before['areas']}
-    rows = [['TYPE', 'CPU', 'USED', 'USED%', 'HOME/s', 'FOREIGN/s', 'PATH']]
+    rows = [['TYPE', 'CPU', 'USED', 'USED%', 'MEMORY', 'HOME/s', 'FOREIGN/s', 'PATH']]
     home_total = foreign_total = 0
     for area in after['areas']:
         earlier = old.get((area['type'], area['path']), {})
@@ -64,19 +77,19 @@ def render(before, after, seconds):
         foreign_total += foreign
         rows.append([str(area['type']), ssw_status.dash(area['cpu']),
                      human(area['used'] * page), ssw_status.percent(area['used'], area['pages']),
-                     per_second(home, seconds), per_second(foreign, seconds),
+                     memory(area), per_second(home, seconds), per_second(foreign, seconds),
                      escape(area['path'])])
     totals = after['totals']
     rows.append(['all', '', human(totals['used'] * page),
-                 ssw_status.percent(totals['used'], totals['pages']),
+                 ssw_status.percent(totals['used'], totals['pages']), memory(totals),
                  per_second(home_total, seconds), per_second(foreign_total, seconds), ''])
-    lines = table(rows, left=(6,))
-    counters = []
-    for group, prefix in (('stats', ''), ('fallback', 'fallback/')):
-        for name, value in after[group].items():
-            count = grown(value, before[group].get(name, 0))
-            counters.append('%s%s %s' % (prefix, name, per_second(count, seconds)))
-    lines.append('pages/s: ' + ', '.join(counters))
+    lines = table(rows, left=(7,))
+    lines.append('pages/s: ' + rates(ssw_status.pages(before), ssw_status.pages(after), seconds))
+    events = ssw_status.delegation(after)
+    longest = after['stats'].get(ssw_status.QUEUE_MAX)
+    if events:
+        lines.append('events/s: ' + rates(ssw_status.delegation(before), events, seconds) +
+                     ('' if longest is None else '; longest queue since boot %d' % longest))
     return lines
 
 

@@ -40,6 +40,13 @@ MOUNTS = '''\
 '''
 
 
+def is_new(line):
+    """Is this line of a recording a file that kernels without slot tables lack?"""
+    name = line.split(' ')[0]
+    return (name.rpartition('/')[2] in ('tables', 'table_bytes', 'no_table', 'no_rmap') or
+            '/stats/deleg_' in name or '/scaleswap/deleg/' in name)
+
+
 class FakeIO(ssw_io.IO):
     """IO on a temporary root, with a kernel of four CPUs and 247 areas."""
 

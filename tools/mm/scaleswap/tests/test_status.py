@@ -82,6 +82,39 @@ class Status(fake.Case):
         os.unlink(tree + '/sys/kernel/mm/scaleswap/areas/2/used')
         self.fails('status --root ' + tree, 1, 'areas/2/used')
 
+    def test_older_kernel(self):
+        # Before slot tables and delegation: what is missing is left out.
+        with open(RECORDING) as file:
+            old = [line for line in file if not fake.is_new(line)]
+        path = self.recording(''.join(old))
+        out = self.works('status --replay ' + path)
+        for text in ('memory for', 'deleg', 'tunables', 'no_table'):
+            self.assertNotIn(text, out)
+        self.assertTrue(self.works('status --replay ' + RECORDING).startswith(
+            out[:out.index('pages allocated')]))
+        status = json.loads(self.works('status --json --replay ' + path))
+        self.assertEqual({area['tables'] for area in status['areas']}, {None})
+        self.assertIsNone(status['totals']['table_bytes'])
+        self.assertEqual(status['deleg'], {})
+
+    def test_memory(self):
+        status = json.loads(self.works('status --json --replay ' + RECORDING))
+        self.assertEqual(status['totals']['tables'], sum(a['tables'] for a in status['areas']))
+        out = self.works('status --replay ' + RECORDING)
+        memory = out[out.index('memory for'):out.index('pages allocated')].split('\n')
+        # The plain area has no tables of this kind, so it is not there; nothing
+        # is divided by zero used pages.
+        self.assertEqual([line.split()[0] for line in memory[2:-2]], ['0', '1', '2', '10', 'all'])
+        self.assertEqual(memory[4].split()[-2:], ['0.24', '-'])
+
+    def test_plain_areas_only(self):
+        tree = self.make_tree()
+        for kind in (0, 1, 2, 10):
+            shutil.rmtree('%s/sys/kernel/mm/scaleswap/areas/%d' % (tree, kind))
+        out = self.works('status --root ' + tree)
+        self.assertNotIn('memory for', out)
+        self.assertIn('0 per-core, 1 plain', out)
+
     def test_no_area(self):
         out = self.works('status --replay ' + self.recording(EMPTY))
         self.assertIn('no swap area is active', out)

@@ -39,6 +39,22 @@ class Watch(fake.Case):
         self.assertEqual(self.works('watch --replay ' + path), live)
         self.assertIn('alloc_own 0,', live)
 
+    def test_older_kernel(self):
+        with open(RECORDING) as file:
+            old = [line for line in file if not fake.is_new(line)]
+        path = self.root + '/old.rec'
+        with open(path, 'w') as file:
+            file.writelines(old)
+        out = self.works('watch --count 1 --replay ' + path)
+        self.assertNotIn('events/s', out)
+        self.assertRegex(out, r'   0    0  7\.8M     3%       -    1000 ')
+        self.assertRegex(out, r' all       9\.0M     0%       -    1100 ')
+
+    def test_maximum_has_no_rate(self):
+        out = self.works('watch --replay ' + RECORDING)
+        self.assertNotIn('deleg_queue_max', out)
+        self.assertIn('longest queue since boot 9\n', out)
+
     def test_interrupt_is_the_usual_end(self):
         import ssw_io
         real = ssw_io.Replay.sleep
