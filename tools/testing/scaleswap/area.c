@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An area for the tests, and what must be true of it when it is at rest.
+ */
+#include <stdlib.h>
+
+#include <linux/bug.h>
+#include <linux/kernel.h>
+#include <linux/processor.h>
+
+#include "area.h"
+#include "shim.h"
+
+struct ssw_space *test_space_new(unsigned int nr_slots, const unsigned int *bad,
+				 unsigned int nr_bad)
+{
+	struct ssw_space *space;
+	unsigned int i;
+
+	space = aligned_alloc(__alignof__(*space), sizeof(*space));
+	*space = (struct ssw_space) {
+		.nr_slots = nr_slots,
+		.nr_clusters = DIV_ROUND_UP(nr_slots, SSW_CLUSTER_SLOTS),
+		.nr_bad = nr_bad,
+	};
+	space->cluster = calloc(space->nr_clusters, sizeof(*space->cluster));
+	space->bad = calloc(nr_bad + 1, sizeof(*space->bad));
+	for (i = 0; i < nr_bad; i++) {
+		ssw_check(!i || bad[i - 1] < bad[i], "not sorted");
+		space->bad[i] = bad[i];
+		ssw_slot_cluster(space, bad[i])->nr_bad++;
+	}
+	if (nr_slots % SSW_CLUSTER_SLOTS)
+		space->cluster[space->nr_clusters - 1].nr_bad +=
+			SSW_CLUSTER_SLOTS - nr_slots % SSW_CLUSTER_SLOTS;
+	ssw_space_lists_init(space);
+	ssw_token_init(space);
+	return space;
+}
+
+void test_space_free(struct ssw_space *space)
+{
+	for (unsigned int i = 0; i < space->nr_clusters; i++)
+		ssw_table_free(space->cluster[i].table);
+	free(space->cluster);
+	free(space->bad);
+	free(space);
+}
+
+unsigned int test_space_capacity(const struct ssw_space *space)
+{
+	return space->nr_slots - space->nr_bad;
+}
+
+void test_token_get(struct ssw_space *space)
+{
+	while (!ssw_token_trylock(space))
+		cpu_relax();
+}
+
+enum ssw_result test_alloc(struct ssw_space *space, bool home, unsigned int order,
+			   u64 word, unsigned int *slot,
+			   void (*meanwhile)(void *), void *arg)
+{
+	struct ssw_task task = { .word = word, .order = order };
+
+	for (;;) {
+		if (home && ssw_token_trylock(space)) {
+			if (!llist_empty(&space->queue) || space->backlog)
+				ssw_drain(space, NULL, SSW_BY_HOLDER);
+			ssw_cluster_alloc(space, &task);
+			ssw_token_release(space);
+		} else {
+			ssw_task_delegate(space, &task, meanwhile, arg);
+		}
+		if (task.result != SSW_NO_TABLE)
+			break;
+		task.table = ssw_table_alloc();
+		if (!task.table)
+			task.no_table = true;
+	}
+	ssw_table_free(task.table);
+	*slot = task.slot;
+	return task.result;
+}
+
+void test_drain(struct ssw_space *space)
+{
+	unsigned int nr;
+
+	do {
+		test_token_get(space);
+		nr = ssw_drain(space, NULL, SSW_BY_DELEGATOR);
+		ssw_token_release(space);
+	} while (nr);
+}
+
+static unsigned int test_count(const struct list_head *head)
+{
+	const struct list_head *at;
+	unsigned int nr = 0;
+
+	for (at = head->next; at != head; at = at->next) {
+		ssw_check(at->next->prev == at, "list is corrupted");
+		nr++;
+	}
+	return nr;
+}
+
+static bool test_listed(const struct list_head *head, const struct ssw_cluster *ci)
+{
+	const struct list_head *at;
+
+	for (at = head->next; at != head; at = at->next) {
+		if (at == &ci->list)
+			return true;
+	}
+	return false;
+}
+
+static unsigned int test_words(struct ssw_space *space, struct ssw_cluster *ci,
+			       unsigned int *busy)
+{
+	unsigned int nr_free = 0;
+
+	*busy = 0;
+	for (unsigned int i = 0; i < SSW_CLUSTER_SLOTS; i++) {
+		u64 word = atomic64_read(&ci->table->word[i]);
+
+		if (word == SSW_WORD_FREE)
+			nr_free++;
+		else if (word != SSW_WORD_BAD)
+			(*busy)++;
+	}
+	return nr_free;
+}
+
+static bool test_cursor(const struct ssw_space *space, const struct ssw_cluster *ci)
+{
+	for (unsigned int i = 0; i < SSW_NR_ORDERS; i++) {
+		if (space->cursor[i].cluster == ci)
+			return true;
+	}
+	return false;
+}
+
+void test_space_check(struct ssw_space *space)
+{
+	unsigned int n = space->nr_clusters, tables = 0, queued = 0, all_free = 0;
+	unsigned int listed;
+
+	ssw_check(!atomic_read(&space->token.held), "token is held");
+	ssw_check(!space->dead, "tables were forgotten");
+	for (struct llist_node *at = space->queue.first; at; at = at->next)
+		queued++;
+	for (struct llist_node *at = space->backlog; at; at = at->next)
+		queued++;
+	ssw_check(queued == (unsigned int)atomic_read(&space->nr_queued),
+		  "%u in the queue, counted %d", queued, atomic_read(&space->nr_queued));
+
+	listed = test_count(&space->free) + test_count(&space->stale);
+	for (unsigned int o = 0; o < SSW_NR_ORDERS; o++)
+		listed += test_count(&space->part[o]) + test_count(&space->frag[o]);
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct ssw_cluster *ci = &space->cluster[i];
+		unsigned int cap = SSW_CLUSTER_SLOTS - ci->nr_bad;
+		unsigned int used = atomic_read(&ci->used);
+		unsigned int busy, nr_free;
+		bool on = !list_empty(&ci->list);
+
+		listed -= on;
+		queued -= !!atomic_read(&ci->queued);
+		if (!ci->table) {
+			ssw_check(!used, "cluster %u: no table, %u used", i, used);
+			ssw_check(!test_cursor(space, ci), "cluster %u", i);
+			if (!cap)
+				continue;
+			all_free += cap;
+			if (ci->state == SSW_CL_FREE)
+				ssw_check(test_listed(&space->free, ci), "cluster %u", i);
+			else if (ci->state == SSW_CL_STALE)
+				ssw_check(test_listed(&space->stale, ci), "cluster %u", i);
+			else
+				ssw_check(ci->state == SSW_CL_DISCARD && !on,
+					  "cluster %u: no table, state %u", i, ci->state);
+			continue;
+		}
+		tables++;
+		nr_free = test_words(space, ci, &busy);
+		ssw_check(busy + nr_free == cap, "cluster %u: %u busy, %u free of %u",
+			  i, busy, nr_free, cap);
+		ssw_check(busy == used, "cluster %u: %u busy, %u used", i, busy, used);
+		all_free += nr_free;
+		if (ci->state == SSW_CL_PART) {
+			ssw_check(test_listed(&space->part[ci->order], ci) ||
+				  test_listed(&space->frag[ci->order], ci),
+				  "cluster %u is in use, but not on its list", i);
+			ssw_check(nr_free || atomic_read(&ci->queued),
+				  "cluster %u has no free slot, but is on a list", i);
+		} else {
+			ssw_check(ci->state == SSW_CL_FULL && !on,
+				  "cluster %u: state %u, on a list: %d", i, ci->state, on);
+			/* Invariant 4. */
+			ssw_check(!nr_free || atomic_read(&ci->queued),
+				  "cluster %u is lost: on no list, not queued, %u free slots",
+				  i, nr_free);
+		}
+		ssw_check(used || atomic_read(&ci->queued) || test_cursor(space, ci),
+			  "cluster %u is empty, but keeps its table", i);
+	}
+	ssw_check(!listed, "%d strangers on the lists", (int)listed);
+	ssw_check(!queued, "%d entries of the queue are no clusters", (int)queued);
+	ssw_check(tables == space->nr_tables, "%u tables, counted %u", tables,
+		  space->nr_tables);
+	/* Barrier E. */
+	ssw_check(!space->full || !all_free, "said to be full with %u free slots", all_free);
+}

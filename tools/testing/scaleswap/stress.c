@@ -1,0 +1,756 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Many threads do to a few small areas all that CPUs do to per-core ones.
+ *
+ * Workers are home to one area and foreign to the others. They allocate blocks
+ * of all orders, refer to slots, put them into the swap cache and take them out,
+ * pass references on to each other, and free what loses its last one. They look
+ * at slots that they know nothing of, as readahead does. One thread is the
+ * delegator, with discards. One turns areas off and on.
+ *
+ * Of each slot the one who allocated it is noted in plain memory, as if that were
+ * what is on the device. So a slot given out twice, freed twice or freed while
+ * referred to is found, and where it is only a matter of ordering,
+ * ThreadSanitizer sees two accesses that nothing orders. Every now and then all
+ * threads stop, and what must be true of an area at rest is checked.
+ *
+ *   stress [-t THREADS] [-s SECONDS] [-m NTH] [-n NTH] [-b BATCH] [-r SEED]
+ *
+ * -m: every NTH allocation of memory fails; -n: at every NTH atomic operation, on
+ * the average, another thread goes first; -b: as deleg/batch in sysfs.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/atomic.h>
+#include <linux/bug.h>
+#include <linux/kernel.h>
+#include <linux/processor.h>
+
+#include "area.h"
+#include "shim.h"
+
+#define NR_AREAS	5
+#define NR_BOXES	64
+#define MAX_HELD	200
+#define MAX_THREADS	60
+#define DISCARDING	(~0u)
+
+/* What stands for a per-core area; ssw_areas[type]. */
+struct area {
+	struct ssw_space *space;
+	unsigned int *shadow;	/* by slot: who has it; plain on purpose */
+	int off;		/* hint: it is being turned off, so free your slots */
+};
+
+static struct area *areas[NR_AREAS];
+
+/* Stands for the reference on si->users, which makes swapoff wait for the delegator. */
+static pthread_mutex_t users[NR_AREAS];
+
+/* A reference to, or the swap cache of, some slots of one cluster. */
+struct held {
+	unsigned int type;
+	unsigned int slot;
+	unsigned int nr;
+	unsigned int gen;
+	bool cache;
+	bool shmem;
+};
+
+static struct held *boxes[NR_BOXES];
+
+struct worker {
+	pthread_t thread;
+	unsigned int id;
+	unsigned int home;
+	unsigned int gen;
+	u64 rand;
+	bool fill;
+	struct held *held[MAX_HELD];
+	unsigned int nr_held;
+	unsigned long ops, allocs, full, no_block, freed, waited, ahead;
+};
+
+static struct worker workers[MAX_THREADS];
+static unsigned int nr_workers = 6;
+static pthread_barrier_t barrier;
+static int stop, finish, lean;
+static unsigned long nr_swapoff, nr_swapoff_failed, nr_discards, nr_drained;
+
+static unsigned int below(u64 *rand, unsigned int n)
+{
+	*rand ^= *rand << 13;
+	*rand ^= *rand >> 7;
+	*rand ^= *rand << 17;
+	return (*rand >> 11) % n;
+}
+
+static struct area *area_get(unsigned int type)
+{
+	return rcu_dereference(areas[type]);
+}
+
+static struct area *area_new(unsigned int type, u64 *rand)
+{
+	/* 0, 2 and 4 with discards; 1 and 3 with a part of a cluster at the end. */
+	static const unsigned int size[NR_AREAS] = { 1536, 700, 1024, 300, 3072 };
+	unsigned int bad[64], nr_bad = 0;
+	struct area *area = calloc(1, sizeof(*area));
+	unsigned int i;
+
+	if (type != 2)
+		bad[nr_bad++] = 0;
+	if (type & 1) {
+		for (i = 1; i < size[type] && nr_bad < 60; i += 1 + below(rand, size[type] / 20))
+			bad[nr_bad++] = i;
+	}
+	/* A whole cluster that must not be used. */
+	if (type == 4) {
+		static unsigned int all[SSW_CLUSTER_SLOTS + 2];
+
+		all[0] = 0;
+		for (i = 0; i < SSW_CLUSTER_SLOTS; i++)
+			all[i + 1] = 2 * SSW_CLUSTER_SLOTS + i;
+		all[i + 1] = 4 * SSW_CLUSTER_SLOTS + 17;
+		area->space = test_space_new(size[type], all, SSW_CLUSTER_SLOTS + 2);
+	} else {
+		area->space = test_space_new(size[type], bad, nr_bad);
+	}
+	area->space->discard = !(type & 1);
+	area->shadow = calloc(size[type], sizeof(*area->shadow));
+	return area;
+}
+
+/* ---- workers ---- */
+
+static void hold(struct worker *w, unsigned int type, unsigned int slot,
+		 unsigned int nr, unsigned int gen, bool cache, bool shmem)
+{
+	struct held *h = malloc(sizeof(*h));
+
+	*h = (struct held) { type, slot, nr, gen, cache, shmem };
+	ssw_check(w->nr_held < MAX_HELD, "thread %u", w->id);
+	w->held[w->nr_held++] = h;
+}
+
+/* Slots in SSW_KIND_FREEING, as ssw_release() of swapmap.c does it. */
+static void release(struct worker *w, struct area *area, unsigned int slot,
+		    unsigned int nr, unsigned int gen)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		ssw_check(area->shadow[slot + i] == gen, "slot %u is %#x's, not %#x's",
+			  slot + i, area->shadow[slot + i], gen);
+		area->shadow[slot + i] = 0;
+	}
+	for (i = 0; i < nr; i++)
+		ssw_slot_free(area->space, slot + i);
+	ssw_cluster_freed(area->space, ssw_slot_cluster(area->space, slot), nr);
+	w->freed += nr;
+}
+
+static void drop(struct worker *w, struct held *h)
+{
+	unsigned int run = 0, i;
+	struct area *area;
+	u64 word;
+	int err;
+
+	rcu_read_lock();
+	area = area_get(h->type);
+	for (i = 0; i < h->nr; i++) {
+		unsigned int slot = h->slot + i;
+
+		ssw_check(area->shadow[slot] == h->gen, "slot %u is %#x's, not %#x's",
+			  slot, area->shadow[slot], h->gen);
+		err = h->cache ? ssw_slot_uncache(area->space, slot, &word) :
+				 ssw_slot_put(area->space, slot, &word);
+		ssw_check(!err, "slot %u, cache %d: %d", slot, h->cache, err);
+		if (word == SSW_WORD_FREEING) {
+			run++;
+			continue;
+		}
+		if (run)
+			release(w, area, slot - run, run, h->gen);
+		run = 0;
+	}
+	if (run)
+		release(w, area, h->slot + i - run, run, h->gen);
+	rcu_read_unlock();
+	free(h);
+}
+
+static void drop_at(struct worker *w, unsigned int at)
+{
+	struct held *h = w->held[at];
+
+	w->held[at] = w->held[--w->nr_held];
+	drop(w, h);
+}
+
+/* As ssw_meanwhile() of alloc.c. */
+static void meanwhile(void *arg)
+{
+	struct worker *w = arg;
+	struct area *area = area_get(w->home);
+
+	if (!area || llist_empty(&area->space->queue) || !ssw_token_trylock(area->space))
+		return;
+	ssw_drain(area->space, NULL, SSW_BY_HOLDER);
+	ssw_token_release(area->space);
+}
+
+static void allocate(struct worker *w)
+{
+	unsigned int type = below(&w->rand, 2) ? w->home : below(&w->rand, NR_AREAS);
+	unsigned int order = below(&w->rand, 6) ? below(&w->rand, 5) * below(&w->rand, 2) :
+						  below(&w->rand, SSW_NR_ORDERS);
+	unsigned int slot, nr = 1U << order, gen, refs, i;
+	struct ssw_space *space;
+	enum ssw_result result;
+	struct area *area;
+	bool shmem;
+	u64 first;
+
+	rcu_read_lock();
+	area = area_get(type);
+	if (!area)
+		goto out;
+	space = area->space;
+	if (READ_ONCE(space->full) || READ_ONCE(space->closed))
+		goto out;
+	result = test_alloc(space, type == w->home, order, SSW_WORD_CACHE, &slot,
+			    meanwhile, w);
+	if (result != SSW_OK) {
+		w->full += result == SSW_FULL;
+		w->no_block += result == SSW_NO_BLOCK;
+		goto out;
+	}
+	w->allocs++;
+	gen = w->id << 24 | (++w->gen & 0xffffff);
+	ssw_check(slot % nr == 0 && slot + nr <= space->nr_slots, "slot %u", slot);
+	for (i = 0; i < nr; i++) {
+		ssw_check(!area->shadow[slot + i], "slot %u is %#x's", slot + i,
+			  area->shadow[slot + i]);
+		area->shadow[slot + i] = gen;
+	}
+	hold(w, type, slot, nr, gen, true, false);
+
+	refs = below(&w->rand, 8) ? 1 + below(&w->rand, 3) : 0;
+	shmem = refs == 1 && !below(&w->rand, 4);
+	first = shmem ? SSW_WORD_SHMEM : below(&w->rand, 2) ? SSW_WORD_ONE :
+		ssw_word_excl(w->id + 1, gen & 0xffff);
+	while (refs--) {
+		for (i = 0; i < nr; i++)
+			ssw_check(!ssw_slot_dup(space, slot + i, first), "slot %u", slot + i);
+		hold(w, type, slot, nr, gen, false, shmem);
+	}
+out:
+	rcu_read_unlock();
+}
+
+/* One more reference, as fork does. */
+static void fork_one(struct worker *w, struct held *h)
+{
+	struct area *area;
+	unsigned int i;
+
+	if (h->cache || h->shmem)
+		return;
+	rcu_read_lock();
+	area = area_get(h->type);
+	for (i = 0; i < h->nr; i++)
+		ssw_check(!ssw_slot_dup(area->space, h->slot + i, SSW_WORD_ONE), "fork");
+	rcu_read_unlock();
+	hold(w, h->type, h->slot, h->nr, h->gen, false, false);
+}
+
+/* A slot that is referred to gets into the swap cache. */
+static void cache_one(struct worker *w, struct held *h)
+{
+	unsigned int slot = h->slot + below(&w->rand, h->nr);
+	struct area *area;
+	int err;
+
+	if (h->cache)
+		return;
+	rcu_read_lock();
+	area = area_get(h->type);
+	err = ssw_slot_cache(area->space, slot);
+	ssw_check(!err || err == -EEXIST, "slot %u: %d", slot, err);
+	if (!err)
+		hold(w, h->type, slot, 1, h->gen, true, false);
+	rcu_read_unlock();
+}
+
+/* A slot that the caller knows nothing of. */
+static void readahead(struct worker *w)
+{
+	unsigned int type = below(&w->rand, NR_AREAS), slot;
+	struct area *area;
+
+	rcu_read_lock();
+	area = area_get(type);
+	if (!area)
+		goto out;
+	slot = below(&w->rand, area->space->nr_slots + 20);
+	for (unsigned int i = 0; i < 8; i++, slot++) {
+		if (ssw_slot_cache(area->space, slot))
+			continue;
+		w->ahead++;
+		ssw_check(area->shadow[slot] && area->shadow[slot] != DISCARDING,
+			  "slot %u is nobody's", slot);
+		hold(w, type, slot, 1, area->shadow[slot], true, false);
+		if (below(&w->rand, 2))
+			drop_at(w, w->nr_held - 1);
+	}
+out:
+	rcu_read_unlock();
+}
+
+/* As swapoff looks for slots in use. */
+static void scan(struct worker *w)
+{
+	struct area *area;
+
+	rcu_read_lock();
+	area = area_get(below(&w->rand, NR_AREAS));
+	if (area) {
+		unsigned int slot = ssw_slot_next(area->space,
+						  below(&w->rand, area->space->nr_slots));
+
+		ssw_check(ssw_word_kind(ssw_slot_read(area->space, slot)) <= SSW_KIND_BAD,
+			  "slot %u", slot);
+	}
+	rcu_read_unlock();
+}
+
+static struct held *box_swap(u64 *rand, struct held *h)
+{
+	return __atomic_exchange_n(&boxes[below(rand, NR_BOXES)], h, __ATOMIC_ACQ_REL);
+}
+
+/* Somebody else is to go on with it. */
+static void pass_on(struct worker *w, unsigned int at)
+{
+	struct held *h = box_swap(&w->rand, w->held[at]);
+
+	if (h)
+		w->held[at] = h;
+	else
+		w->held[at] = w->held[--w->nr_held];
+}
+
+static void split(struct worker *w, struct held *h)
+{
+	unsigned int nr;
+
+	if (h->nr == 1)
+		return;
+	nr = 1 + below(&w->rand, h->nr - 1);
+	hold(w, h->type, h->slot + nr, h->nr - nr, h->gen, h->cache, h->shmem);
+	h->nr = nr;
+}
+
+static void drop_off(struct worker *w)
+{
+	unsigned int at = 0;
+
+	while (at < w->nr_held) {
+		bool off;
+
+		rcu_read_lock();
+		off = READ_ONCE(area_get(w->held[at]->type)->off);
+		rcu_read_unlock();
+		if (off)
+			drop_at(w, at);
+		else
+			at++;
+	}
+}
+
+static void step(struct worker *w)
+{
+	unsigned int at;
+
+	if (!below(&w->rand, 300))
+		w->fill = !w->fill;
+	if (!(++w->ops % 32))
+		drop_off(w);
+	while (w->nr_held > MAX_HELD - 16)
+		drop_at(w, below(&w->rand, w->nr_held));
+	/* Let clusters become empty from time to time. */
+	if (READ_ONCE(lean) && below(&w->rand, 2)) {
+		struct held *h = box_swap(&w->rand, NULL);
+
+		if (h)
+			drop(w, h);
+		if (w->nr_held > 2)
+			drop_at(w, below(&w->rand, w->nr_held));
+	}
+	if (!w->nr_held || below(&w->rand, 10) < (w->fill ? 4 : 1)) {
+		allocate(w);
+		return;
+	}
+	at = below(&w->rand, w->nr_held);
+	switch (below(&w->rand, 12)) {
+	case 0:
+		readahead(w);
+		break;
+	case 1:
+		scan(w);
+		break;
+	case 2:
+		fork_one(w, w->held[at]);
+		break;
+	case 3:
+	case 4:
+		cache_one(w, w->held[at]);
+		break;
+	case 5:
+	case 6:
+		pass_on(w, at);
+		break;
+	case 7:
+		split(w, w->held[at]);
+		break;
+	default:
+		drop_at(w, at);
+		break;
+	}
+}
+
+/* Everybody comes here after each round, and the main thread checks meanwhile. */
+static bool round_end(void)
+{
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	return !READ_ONCE(finish);
+}
+
+static void *worker_fn(void *arg)
+{
+	struct worker *w = arg;
+
+	ssw_thread_begin();
+	do {
+		while (!READ_ONCE(stop))
+			step(w);
+	} while (round_end());
+	while (w->nr_held)
+		drop_at(w, w->nr_held - 1);
+	ssw_thread_end();
+	return NULL;
+}
+
+/* ---- the delegator: thread.c ---- */
+
+static void discard(struct area *area, struct ssw_cluster *ci)
+{
+	unsigned int base = (ci - area->space->cluster) * SSW_CLUSTER_SLOTS;
+	unsigned int *at = area->shadow + base, i;
+
+	for (i = 0; i < SSW_CLUSTER_SLOTS; i++) {
+		ssw_check(!at[i], "slot %u is %#x's", base + i, at[i]);
+		at[i] = DISCARDING;
+	}
+	sched_yield();
+	for (i = 0; i < SSW_CLUSTER_SLOTS; i++) {
+		ssw_check(at[i] == DISCARDING, "slot %u is %#x's", base + i, at[i]);
+		at[i] = 0;
+	}
+	nr_discards++;
+}
+
+static void look_after(struct area *area)
+{
+	struct ssw_space *space = area->space;
+	struct ssw_cluster *ci;
+	unsigned int nr;
+
+	do {
+		test_token_get(space);
+		nr = ssw_drain(space, NULL, SSW_BY_DELEGATOR);
+		ssw_space_trim(space);
+		ssw_token_release(space);
+		nr_drained += nr;
+	} while (nr && !READ_ONCE(stop));
+	while (space->discard) {
+		test_token_get(space);
+		ci = ssw_cluster_stale(space);
+		ssw_token_release(space);
+		if (!ci)
+			break;
+		discard(area, ci);
+		ssw_cluster_discarded(space, ci);
+		test_token_get(space);
+		ssw_drain(space, NULL, SSW_BY_DELEGATOR);
+		ssw_token_release(space);
+	}
+}
+
+static void *delegator_fn(void *arg)
+{
+	u64 rand = 0x9e3779b97f4a7c15ULL ^ (long)arg;
+
+	ssw_thread_begin();
+	do {
+		while (!READ_ONCE(stop)) {
+			unsigned int type = below(&rand, NR_AREAS);
+
+			pthread_mutex_lock(&users[type]);
+			if (areas[type])
+				look_after(areas[type]);
+			pthread_mutex_unlock(&users[type]);
+			if (!below(&rand, 8))
+				rcu_barrier();
+			usleep(below(&rand, 200));
+		}
+	} while (round_end());
+	ssw_thread_end();
+	return NULL;
+}
+
+/* ---- swapoff and swapon ---- */
+
+static unsigned int space_used(struct ssw_space *space)
+{
+	unsigned int used = 0;
+
+	for (unsigned int i = 0; i < space->nr_clusters; i++)
+		used += atomic_read(&space->cluster[i].used);
+	return used;
+}
+
+static void area_free(struct area *area)
+{
+	for (unsigned int i = 0; i < area->space->nr_slots; i++)
+		ssw_check(!area->shadow[i], "slot %u is %#x's", i, area->shadow[i]);
+	test_space_check(area->space);
+	test_space_free(area->space);
+	free(area->shadow);
+	free(area);
+}
+
+static void swapoff(struct worker *w, unsigned int type)
+{
+	struct area *area = areas[type];
+	u64 allocated;
+
+	WRITE_ONCE(area->space->closed, true);
+	synchronize_rcu();
+	allocated = READ_ONCE(area->space->allocated);
+	WRITE_ONCE(area->off, 1);
+	while (space_used(area->space) && !READ_ONCE(stop)) {
+		struct held *h = box_swap(&w->rand, NULL);
+
+		if (h)
+			drop(w, h);
+		else
+			sched_yield();
+	}
+	ssw_check(READ_ONCE(area->space->allocated) == allocated,
+		  "allocated from an area that is off");
+	if (space_used(area->space)) {
+		nr_swapoff_failed++;
+		WRITE_ONCE(area->off, 0);
+		WRITE_ONCE(area->space->closed, false);
+		return;
+	}
+	pthread_mutex_lock(&users[type]);
+	WRITE_ONCE(areas[type], NULL);
+	pthread_mutex_unlock(&users[type]);
+	synchronize_rcu();
+	area_free(area);
+	nr_swapoff++;
+
+	area = area_new(type, &w->rand);
+	pthread_mutex_lock(&users[type]);
+	rcu_assign_pointer(areas[type], area);
+	pthread_mutex_unlock(&users[type]);
+}
+
+static void *swapoff_fn(void *arg)
+{
+	struct worker *w = arg;
+
+	ssw_thread_begin();
+	do {
+		while (!READ_ONCE(stop)) {
+			usleep(1000 + below(&w->rand, 20000));
+			if (!READ_ONCE(stop))
+				swapoff(w, below(&w->rand, NR_AREAS));
+		}
+	} while (round_end());
+	ssw_thread_end();
+	return NULL;
+}
+
+/* ---- rest ---- */
+
+static void check_all(void)
+{
+	for (unsigned int t = 0; t < NR_AREAS; t++) {
+		struct area *area = areas[t];
+		unsigned int i, nr = 0;
+
+		for (i = 0; i < area->space->nr_slots; i++)
+			nr += !!area->shadow[i];
+		ssw_check(nr == space_used(area->space), "area %u: %u slots in use, counted %u",
+			  t, nr, space_used(area->space));
+		test_space_check(area->space);
+	}
+}
+
+/* Nothing is in use. Every slot can be allocated, and only once. */
+static void check_empty(struct worker *w, unsigned int type)
+{
+	struct area *area = areas[type];
+	struct ssw_space *space = area->space;
+	unsigned int slot, nr = 0, i;
+	enum ssw_result result;
+
+	WRITE_ONCE(stop, 0);
+	look_after(area);
+	ssw_check(!space_used(space), "area %u", type);
+	ssw_check(!space->nr_tables, "area %u: %u tables", type, space->nr_tables);
+	for (i = 0; i < space->nr_clusters; i++)
+		ssw_check(space->cluster[i].state == SSW_CL_FREE ||
+			  space->cluster[i].nr_bad == SSW_CLUSTER_SLOTS,
+			  "area %u, cluster %u: state %u", type, i, space->cluster[i].state);
+	test_space_check(space);
+
+	rcu_read_lock();
+	while ((result = test_alloc(space, true, 0, SSW_WORD_CACHE, &slot, NULL, NULL)) ==
+	       SSW_OK) {
+		ssw_check(!area->shadow[slot], "slot %u was given out twice", slot);
+		area->shadow[slot] = 1;
+		nr++;
+	}
+	ssw_check(result == SSW_FULL && space->full, "result %d", result);
+	ssw_check(nr == test_space_capacity(space), "area %u: %u slots of %u", type, nr,
+		  test_space_capacity(space));
+	for (i = 0; i < space->nr_slots; i++) {
+		if (area->shadow[i])
+			drop(w, memcpy(malloc(sizeof(struct held)),
+				       &(struct held) { type, i, 1, 1, true, false },
+				       sizeof(struct held)));
+	}
+	rcu_read_unlock();
+	look_after(area);
+	ssw_check(!space->nr_tables, "area %u: %u tables", type, space->nr_tables);
+	area_free(area);
+}
+
+static void report(unsigned int rounds)
+{
+	struct worker sum = {};
+
+	for (unsigned int i = 0; i < nr_workers; i++) {
+		sum.ops += workers[i].ops;
+		sum.allocs += workers[i].allocs;
+		sum.full += workers[i].full;
+		sum.no_block += workers[i].no_block;
+		sum.freed += workers[i].freed;
+		sum.ahead += workers[i].ahead;
+	}
+	printf("%u rounds: %lu steps, %lu blocks allocated, %lu times full, %lu no block,\n"
+	       "%lu slots freed, %lu read ahead; %lu entries drained by the delegator,\n"
+	       "%lu discards, areas turned off %lu times, failed %lu times\n",
+	       rounds, sum.ops, sum.allocs, sum.full, sum.no_block, sum.freed, sum.ahead,
+	       nr_drained, nr_discards, nr_swapoff, nr_swapoff_failed);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int seconds = 5, rounds = 0, nr_threads = 8, i;
+	struct worker *self;
+	pthread_t deleg, off;
+	u64 seed = 1;
+	time_t end;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "t:s:m:n:r:b:")) != -1) {
+		switch (opt) {
+		case 't':
+			nr_threads = atoi(optarg);
+			break;
+		case 's':
+			seconds = atoi(optarg);
+			break;
+		case 'm':
+			ssw_fail_nth = atoi(optarg);
+			break;
+		case 'n':
+			ssw_noise_nth = atoi(optarg);
+			break;
+		case 'r':
+			seed = atoi(optarg);
+			break;
+		case 'b':
+			ssw_batch = atoi(optarg);
+			break;
+		default:
+			return 2;
+		}
+	}
+	ssw_check(nr_threads > 2 && nr_threads < MAX_THREADS, "-t 3 to %u", MAX_THREADS - 1);
+	nr_workers = nr_threads - 2;
+	if (!ssw_noise_nth)
+		ssw_noise_nth = 100;
+	ssw_thread_begin();
+	ssw_table_init();
+	self = &workers[nr_workers];
+	for (i = 0; i <= nr_workers; i++) {
+		workers[i].id = i + 1;
+		workers[i].home = i % NR_AREAS;
+		workers[i].rand = (seed * 1000 + i + 1) * 0x9e3779b97f4a7c15ULL;
+	}
+	for (i = 0; i < NR_AREAS; i++) {
+		pthread_mutex_init(&users[i], NULL);
+		areas[i] = area_new(i, &self->rand);
+	}
+	pthread_barrier_init(&barrier, NULL, nr_threads + 1);
+	for (i = 0; i < nr_workers; i++)
+		pthread_create(&workers[i].thread, NULL, worker_fn, &workers[i]);
+	pthread_create(&deleg, NULL, delegator_fn, (void *)(long)seed);
+	pthread_create(&off, NULL, swapoff_fn, self);
+
+	end = time(NULL) + seconds;
+	while (!finish) {
+		usleep(100000);
+		WRITE_ONCE(stop, 1);
+		pthread_barrier_wait(&barrier);
+		check_all();
+		WRITE_ONCE(lean, ++rounds % 3 == 2);
+		if (time(NULL) >= end)
+			WRITE_ONCE(finish, 1);
+		else
+			WRITE_ONCE(stop, 0);
+		pthread_barrier_wait(&barrier);
+	}
+	for (i = 0; i < nr_workers; i++)
+		pthread_join(workers[i].thread, NULL);
+	pthread_join(deleg, NULL);
+	pthread_join(off, NULL);
+	for (i = 0; i < NR_BOXES; i++) {
+		if (boxes[i])
+			drop(self, boxes[i]);
+	}
+	check_all();
+	ssw_fail_nth = 0;
+	for (i = 0; i < NR_AREAS; i++)
+		check_empty(self, i);
+	rcu_barrier();
+	ssw_check(!ssw_allocated(), "%ld allocations left", ssw_allocated());
+	report(rounds);
+	ssw_thread_end();
+	return 0;
+}
