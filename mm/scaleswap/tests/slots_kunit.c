@@ -182,6 +182,16 @@ static void ssw_test_free(struct kunit *test, struct ssw_space *space,
 	rcu_read_unlock();
 }
 
+static u64 ssw_test_read(struct ssw_space *space, unsigned int slot)
+{
+	u64 word;
+
+	rcu_read_lock();
+	word = ssw_slot_read(space, slot);
+	rcu_read_unlock();
+	return word;
+}
+
 static void ssw_test_settle(struct kunit *test, struct ssw_space *space)
 {
 	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
@@ -265,7 +275,7 @@ static void ssw_test_space_sequential(struct kunit *test)
 	/* The first cluster lacks the header's slot. */
 	KUNIT_EXPECT_EQ(test, jumps, 8);
 	for (slot = 1; slot < space->nr_slots; slot++) {
-		if (ssw_slot_read(space, slot) == SSW_WORD_CACHE)
+		if (ssw_test_read(space, slot) == SSW_WORD_CACHE)
 			ssw_test_free(test, space, slot, 1);
 	}
 }
@@ -368,7 +378,7 @@ static void ssw_test_space_discard(struct kunit *test)
 		;
 	KUNIT_EXPECT_EQ(test, n, 4 * SSW_CLUSTER_SLOTS - 2);
 	for (slot = 1; slot < nr; slot++) {
-		if (ssw_slot_read(space, slot) == SSW_WORD_CACHE)
+		if (ssw_test_read(space, slot) == SSW_WORD_CACHE)
 			ssw_test_free(test, space, slot, 1);
 	}
 }
@@ -423,7 +433,7 @@ static void ssw_test_space_memory(struct kunit *test)
 	KUNIT_EXPECT_LE(test, ssw_space_bytes(space) - nr / 8, 16 * n + nr);
 	KUNIT_EXPECT_LE(test, (sizeof(struct ssw_table) + PAGE_SIZE) / SSW_CLUSTER_SLOTS, 16);
 	for (slot = 1; slot < nr; slot++) {
-		if (ssw_slot_read(space, slot) == SSW_WORD_CACHE)
+		if (ssw_test_read(space, slot) == SSW_WORD_CACHE)
 			ssw_test_free(test, space, slot, 1);
 	}
 }
