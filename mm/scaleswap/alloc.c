@@ -91,10 +91,11 @@ static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_task *t
 				 start ? local_clock() - start : 0);
 }
 
-/**
+/*
  * ssw_area_alloc - allocate slots from one area
  * @area: a per-core area; RCU read side
- * @cpu: the CPU that asks; if it is the home, it works on the area itself
+ * @cpu: the CPU that asks
+ * @home: whether it is the home, which works on the area itself if it can
  * @order: how many, as a power of two
  * @word: what their words become
  * @slot: the first one
@@ -102,16 +103,22 @@ static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_task *t
  * Context: any but interrupts; does not sleep. No token held.
  * Return: SSW_OK; SSW_FULL or SSW_NO_BLOCK if there were none.
  */
-enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, unsigned int order,
-			       u64 word, unsigned int *slot)
+static __always_inline
+enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, bool home,
+			       unsigned int order, u64 word, unsigned int *slot)
 {
-	bool home = READ_ONCE(scaleswap_home[area->si->type]) == cpu;
-	struct ssw_task task = { .word = word, .order = order };
 	struct ssw_space *space = area->space;
+	struct ssw_task task;
+
+	/* The rest is set by whoever does it. */
+	task.word = word;
+	task.order = order;
+	task.table = NULL;
+	task.no_table = false;
 
 	for (;;) {
-		if (home && ssw_token_trylock(space)) {
-			if (!llist_empty(&space->queue) || space->backlog)
+		if (home && likely(ssw_token_trylock(space))) {
+			if (unlikely(!llist_empty(&space->queue) || space->backlog))
 				ssw_drain(space, NULL, SSW_BY_HOLDER);
 			ssw_cluster_alloc(space, &task);
 			ssw_token_release(space);
@@ -129,7 +136,7 @@ enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, unsigned int orde
 	}
 	if (unlikely(task.table))
 		ssw_table_free(task.table);
-	if (task.result == SSW_OK) {
+	if (likely(task.result == SSW_OK)) {
 		*slot = task.slot;
 		ssw_count_pages(-(1L << order));
 		ssw_area_count(area, home, 1U << order);
@@ -175,43 +182,43 @@ bool ssw_area_reclaim(struct ssw_area *area)
 	return freed;
 }
 
-static enum ssw_result ssw_try_area_once(struct ssw_area *area, int cpu,
-					 int order, swp_entry_t *entry)
-{
-	struct swap_info_struct *si = area->si;
-	enum ssw_result result;
-	unsigned int slot;
-
-	/* A folio in one piece needs a place in one piece on the device. */
-	if (order && (data_race(si->flags) & (SWP_BLKDEV | SWP_SOLIDSTATE)) !=
-		     (SWP_BLKDEV | SWP_SOLIDSTATE))
-		return SSW_NO_BLOCK;
-	result = ssw_area_alloc(area, cpu, order, SSW_WORD_CACHE, &slot);
-	if (result == SSW_OK)
-		*entry = swp_entry(si->type, slot);
-	return result;
-}
-
 /*
  * Take one block of slots from an area. An area that is being turned off, or
  * whose number has been given to a plain one since the list was read, is as
  * good as full. That it is full is not worth a queue entry, so look before.
  */
-static enum ssw_result ssw_try_area(unsigned int type, int cpu, int order,
-				    swp_entry_t *entry)
+static __always_inline
+enum ssw_result ssw_try_area(unsigned int type, int cpu, bool home, int order,
+			     swp_entry_t *entry)
 {
+	const unsigned int flags = SWP_BLKDEV | SWP_SOLIDSTATE;
 	enum ssw_result result = SSW_FULL;
-	struct ssw_area *area;
+	struct ssw_space *space;
+	unsigned int slot;
 
-	if (type >= MAX_SWAPFILES)
-		return SSW_FULL;
 	rcu_read_lock();
-	area = READ_ONCE(ssw_areas[type]);
-	if (area && area->space && !READ_ONCE(area->space->full) &&
-	    !READ_ONCE(area->space->closed))
-		result = ssw_try_area_once(area, cpu, order, entry);
+	space = READ_ONCE(ssw_spaces[type]);
+	if (unlikely(!space || READ_ONCE(space->full) || READ_ONCE(space->closed)))
+		goto out;
+	/* A folio in one piece needs a place in one piece on the device. */
+	if (order && (data_race(space->area->si->flags) & flags) != flags) {
+		result = SSW_NO_BLOCK;
+		goto out;
+	}
+	result = ssw_area_alloc(space->area, cpu, home, order, SSW_WORD_CACHE, &slot);
+	if (likely(result == SSW_OK))
+		*entry = swp_entry(type, slot);
+out:
 	rcu_read_unlock();
 	return result;
+}
+
+static noinline
+enum ssw_result ssw_try_foreign(unsigned int type, int cpu, int order,
+				swp_entry_t *entry)
+{
+	return ssw_try_area(type, cpu, READ_ONCE(scaleswap_home[type]) == cpu,
+			    order, entry);
 }
 
 /* The same, for an area that was full, after making room in it. */
@@ -229,7 +236,7 @@ static enum ssw_result ssw_try_reclaim(unsigned int type, int cpu, int order,
 		return SSW_FULL;
 	area = READ_ONCE(ssw_areas[type]);
 	if (area && area->space && ssw_area_reclaim(area))
-		result = ssw_try_area(type, cpu, order, entry);
+		result = ssw_try_foreign(type, cpu, order, entry);
 	percpu_ref_put(&si->users);
 	return result;
 }
@@ -247,7 +254,8 @@ static enum ssw_result ssw_alloc_own(struct ssw_order *o, int cpu, int order,
 	unsigned int begin, end, turn;
 	u32 n = READ_ONCE(o->turn);
 
-	WRITE_ONCE(o->turn, n + 1);
+	if (nr_own > 1)
+		WRITE_ONCE(o->turn, n + 1);
 	for (begin = 0; begin < nr_own; begin = end) {
 		/* May be torn by a rebuild; never outside the array, or stuck. */
 		end = clamp(READ_ONCE(list->group_end[begin]), begin + 1, nr_own);
@@ -258,9 +266,9 @@ static enum ssw_result ssw_alloc_own(struct ssw_order *o, int cpu, int order,
 
 			if (at >= end)
 				at -= end - begin;
-			one = ssw_try_area(READ_ONCE(list->type[at]), cpu, order,
-					   entry);
-			if (one == SSW_OK) {
+			one = ssw_try_area(READ_ONCE(list->type[at]), cpu, true,
+					   order, entry);
+			if (likely(one == SSW_OK)) {
 				ssw_stat_add(SSW_ALLOC_OWN, 1U << order);
 				return SSW_OK;
 			}
@@ -296,7 +304,7 @@ static enum ssw_result ssw_alloc_foreign(struct ssw_order *o, int cpu, int order
 	enum ssw_result one;
 
 	if (left && at >= first && at < nr) {
-		one = ssw_try_area(READ_ONCE(list->type[at]), cpu, order, entry);
+		one = ssw_try_foreign(READ_ONCE(list->type[at]), cpu, order, entry);
 		if (one == SSW_OK) {
 			WRITE_ONCE(o->spill_left, left - min(left, pages));
 			goto found;
@@ -310,7 +318,7 @@ static enum ssw_result ssw_alloc_foreign(struct ssw_order *o, int cpu, int order
 	for (at = first; at < nr; at++) {
 		if (at == tried)
 			continue;
-		one = ssw_try_area(READ_ONCE(list->type[at]), cpu, order, entry);
+		one = ssw_try_foreign(READ_ONCE(list->type[at]), cpu, order, entry);
 		if (one == SSW_OK) {
 			WRITE_ONCE(o->spill_index, at);
 			WRITE_ONCE(o->spill_left, SSW_SPILL_PAGES - pages);
@@ -432,13 +440,13 @@ swp_entry_t scaleswap_alloc_type(unsigned int type)
 {
 	int cpu = raw_smp_processor_id();
 	swp_entry_t entry = {};
-	struct ssw_area *area;
+	struct ssw_space *space;
 	unsigned int slot;
 
 	rcu_read_lock();
-	area = READ_ONCE(ssw_areas[type]);
-	if (area && area->space &&
-	    ssw_area_alloc(area, cpu, 0, SSW_WORD_ONE, &slot) == SSW_OK)
+	space = READ_ONCE(ssw_spaces[type]);
+	if (space && ssw_area_alloc(space->area, cpu, false, 0, SSW_WORD_ONE,
+				    &slot) == SSW_OK)
 		entry = swp_entry(type, slot);
 	rcu_read_unlock();
 	return entry;

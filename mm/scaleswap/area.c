@@ -41,6 +41,12 @@ s16 scaleswap_home[1 << MAX_SWAPFILES_SHIFT] = {
  */
 struct ssw_area *ssw_areas[MAX_SWAPFILES];
 
+/*
+ * The slots of per-core areas by swap type, as ssw_areas[]->space, for those who
+ * need nothing else. A corrupted entry may have a type that is no swap area.
+ */
+struct ssw_space *ssw_spaces[1 << MAX_SWAPFILES_SHIFT];
+
 /* How many enabled areas are bound and how many are plain. */
 unsigned int ssw_nr_bound;
 unsigned int ssw_nr_plain;
@@ -145,8 +151,10 @@ static int ssw_area_setup(struct ssw_area *area, const union swap_header *header
 	space = ssw_space_alloc(nr_slots, header->info.badpages, nr_bad);
 	if (IS_ERR(space))
 		return PTR_ERR(space);
+	space->area = area;
 	/* The search orders may still have the type from its last use. */
 	smp_store_release(&area->space, space);
+	smp_store_release(&ssw_spaces[si->type], space);
 	/* The header is bad, too, but has not been counted as a page. */
 	si->pages -= si->max - nr_slots + space->nr_bad - 1;
 	if (!si->pages) {
@@ -284,6 +292,7 @@ void __scaleswap_swapoff(struct swap_info_struct *si)
 	mutex_lock(&ssw_mutex);
 	area = ssw_areas[si->type];
 	WRITE_ONCE(ssw_areas[si->type], NULL);
+	WRITE_ONCE(ssw_spaces[si->type], NULL);
 	mutex_unlock(&ssw_mutex);
 	if (!area)
 		return;

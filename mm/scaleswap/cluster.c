@@ -187,16 +187,23 @@ static unsigned int ssw_cluster_take(struct ssw_space *space,
 	unsigned int nr = 1U << order;
 	unsigned int at, i;
 
-	/* For blocks, do not read words of which too few can be free. */
-	if (atomic_read_acquire(&ci->used) + nr > SSW_CLUSTER_SLOTS && order)
-		return SSW_CLUSTER_SLOTS;
-	for (at = from; at < SSW_CLUSTER_SLOTS; at += nr) {
-		for (i = 0; i < nr; i++) {
-			if (atomic64_read(&word[at + i]) != SSW_WORD_FREE)
+	if (!order) {
+		for (at = from; at < SSW_CLUSTER_SLOTS; at++) {
+			if (atomic64_read(&word[at]) == SSW_WORD_FREE)
 				break;
 		}
-		if (i == nr)
-			break;
+	} else {
+		/* Do not read words of which too few can be free. */
+		if (atomic_read_acquire(&ci->used) + nr > SSW_CLUSTER_SLOTS)
+			return SSW_CLUSTER_SLOTS;
+		for (at = from; at < SSW_CLUSTER_SLOTS; at += nr) {
+			for (i = 0; i < nr; i++) {
+				if (atomic64_read(&word[at + i]) != SSW_WORD_FREE)
+					break;
+			}
+			if (i == nr)
+				break;
+		}
 	}
 	if (at >= SSW_CLUSTER_SLOTS)
 		return SSW_CLUSTER_SLOTS;

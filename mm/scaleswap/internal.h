@@ -217,6 +217,7 @@ bool ssw_parse_boot(const char *arg, bool *core, bool tell);
 /* area.c */
 extern struct mutex ssw_mutex;
 extern struct ssw_area *ssw_areas[MAX_SWAPFILES];
+extern struct ssw_space *ssw_spaces[1 << MAX_SWAPFILES_SHIFT];
 extern unsigned int ssw_nr_bound;
 extern unsigned int ssw_nr_plain;
 int ssw_pick_home(const u16 *nr_areas, const unsigned long *cpus,
@@ -233,8 +234,6 @@ void ssw_list_build(struct ssw_list *list, int cpu,
 		    const struct ssw_topology *topo);
 
 /* alloc.c */
-enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, unsigned int order,
-			       u64 word, unsigned int *slot);
 bool ssw_area_reclaim(struct ssw_area *area);
 
 /* space.c */

@@ -92,136 +92,6 @@ void ssw_table_free_rcu(struct ssw_table *table)
 	call_rcu(&table->rcu, ssw_table_rcu);
 }
 
-static atomic64_t *ssw_slot_word(struct ssw_space *space, unsigned int slot)
-{
-	struct ssw_table *table = ssw_slot_table(space, slot);
-
-	return table ? &table->word[slot % SSW_CLUSTER_SLOTS] : NULL;
-}
-
-/**
- * ssw_slot_dup - add a reference to a slot
- * @space: the area's slots
- * @slot: the slot
- * @first: the word to become if it is the first reference
- *
- * Context: RCU read side, or a reference or folio lock that keeps the slot.
- * Return: 0, or an errno as of ssw_word_dup().
- */
-int ssw_slot_dup(struct ssw_space *space, unsigned int slot, u64 first)
-{
-	atomic64_t *word = ssw_slot_word(space, slot);
-	s64 old;
-	u64 new;
-	int err;
-
-	if (!word)
-		return -ENOENT;
-	old = atomic64_read(word);
-	do {
-		err = ssw_word_dup(old, first, &new);
-		if (err)
-			return err;
-	} while (!atomic64_try_cmpxchg(word, &old, new));
-	return 0;
-}
-
-/**
- * ssw_slot_put - drop a reference to a slot
- * @space: the area's slots
- * @slot: the slot
- * @new: what the word became
- *
- * If @new is SSW_WORD_FREEING the slot is the caller's to tear down, and then
- * to ssw_slot_free().
- *
- * Context: RCU read side, or a reference that keeps the slot.
- * Return: 0, or -ENOENT if there was no reference.
- */
-int ssw_slot_put(struct ssw_space *space, unsigned int slot, u64 *new)
-{
-	atomic64_t *word = ssw_slot_word(space, slot);
-	s64 old;
-	int err;
-
-	if (!word)
-		return -ENOENT;
-	old = atomic64_read(word);
-	do {
-		err = ssw_word_put(old, new);
-		if (err)
-			return err;
-	} while (!atomic64_try_cmpxchg(word, &old, *new));
-	return 0;
-}
-
-/**
- * ssw_slot_cache - announce that a slot gets into the swap cache
- * @space: the area's slots
- * @slot: the slot, which need not exist or be in use
- *
- * Context: RCU read side.
- * Return: 0, or an errno as of ssw_word_cache().
- */
-int ssw_slot_cache(struct ssw_space *space, unsigned int slot)
-{
-	atomic64_t *word = ssw_slot_word(space, slot);
-	s64 old;
-	u64 new;
-	int err;
-
-	if (!word)
-		return -ENOENT;
-	old = atomic64_read(word);
-	do {
-		err = ssw_word_cache(old, &new);
-		if (err)
-			return err;
-	} while (!atomic64_try_cmpxchg(word, &old, new));
-	return 0;
-}
-
-/**
- * ssw_slot_uncache - a slot has left the swap cache
- * @space: the area's slots
- * @slot: the slot
- * @new: what the word became; see ssw_slot_put()
- *
- * Context: RCU read side, or a reference that keeps the slot.
- * Return: 0, or -ENOENT if the slot was not in the swap cache.
- */
-int ssw_slot_uncache(struct ssw_space *space, unsigned int slot, u64 *new)
-{
-	atomic64_t *word = ssw_slot_word(space, slot);
-	s64 old;
-	int err;
-
-	if (!word)
-		return -ENOENT;
-	old = atomic64_read(word);
-	do {
-		err = ssw_word_uncache(old, new);
-		if (err)
-			return err;
-	} while (!atomic64_try_cmpxchg(word, &old, *new));
-	return 0;
-}
-
-/**
- * ssw_slot_free - give a slot back that is in SSW_KIND_FREEING
- * @space: the area's slots
- * @slot: the slot, which the caller brought into that state and has torn down
- *
- * The caller has to count it by ssw_cluster_freed() then.
- *
- * Context: RCU read side.
- */
-void ssw_slot_free(struct ssw_space *space, unsigned int slot)
-{
-	/* Barrier A. Nobody else changes a word in this state. */
-	atomic64_set_release(ssw_slot_word(space, slot), SSW_WORD_FREE);
-}
-
 /**
  * ssw_slot_next - find the next slot that is in use
  * @space: the area's slots
@@ -233,11 +103,11 @@ void ssw_slot_free(struct ssw_space *space, unsigned int slot)
  * one. Where the caller ends up, a slot may be free or cease to exist, which
  * ssw_slot_read() tells.
  */
-unsigned int ssw_slot_next(struct ssw_space *space, unsigned int slot)
+unsigned long ssw_slot_next(struct ssw_space *space, unsigned long slot)
 {
 	struct ssw_table *table = ssw_slot_table(space, slot);
 	unsigned int at = slot % SSW_CLUSTER_SLOTS;
-	unsigned int base = slot - at;
+	unsigned long base = slot - at;
 
 	for (; table && at < SSW_CLUSTER_SLOTS; at++) {
 		u64 word = atomic64_read(&table->word[at]);

@@ -40,6 +40,7 @@
 #define _MM_SCALESWAP_SPACE_H
 
 #include <linux/atomic.h>
+#include <linux/cache.h>
 #include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/lockdep.h>
@@ -47,6 +48,8 @@
 #include <linux/types.h>
 
 #include "word.h"
+
+struct ssw_area;
 
 #define SSW_CLUSTER_SHIFT	9
 #define SSW_CLUSTER_SLOTS	(1U << SSW_CLUSTER_SHIFT)
@@ -95,7 +98,7 @@ enum ssw_state {
 };
 
 /**
- * struct ssw_cluster - SSW_CLUSTER_SLOTS slots
+ * struct ssw_cluster - SSW_CLUSTER_SLOTS slots, in a cache line of their own
  * @table: their words, NULL if all are free; written by the owner, read under RCU
  * @used: how many are neither free nor bad; any CPU lowers it
  * @queued: whether @node is in the queue; see barrier C
@@ -114,7 +117,7 @@ struct ssw_cluster {
 	u16 nr_bad;
 	struct ssw_node node;
 	struct list_head list;
-};
+} ____cacheline_aligned;
 
 /**
  * struct ssw_token - who is the owner
@@ -140,6 +143,7 @@ struct ssw_cursor {
 
 /**
  * struct ssw_space - the slots of one per-core area
+ * @area: the area; not used by cluster.c, slot.c and deleg.c
  * @nr_slots: all slots, those included that are bad; fixed
  * @nr_clusters: fixed
  * @cluster: fixed
@@ -164,6 +168,7 @@ struct ssw_cursor {
  * @queue_max: owner; most entries ever found in @queue
  */
 struct ssw_space {
+	struct ssw_area *area;
 	unsigned int nr_slots;
 	unsigned int nr_clusters;
 	struct ssw_cluster *cluster;
@@ -280,7 +285,7 @@ void ssw_table_free_rcu(struct ssw_table *table);
  * Return: the cluster.
  */
 static inline struct ssw_cluster *ssw_slot_cluster(struct ssw_space *space,
-						   unsigned int slot)
+						   unsigned long slot)
 {
 	return &space->cluster[slot >> SSW_CLUSTER_SHIFT];
 }
@@ -288,18 +293,34 @@ static inline struct ssw_cluster *ssw_slot_cluster(struct ssw_space *space,
 /**
  * ssw_slot_table - the table that has a slot's word
  * @space: the area's slots
- * @slot: a slot
+ * @slot: a slot, which need not exist
  *
  * Context: RCU read side.
  * Return: the table, or NULL if the slot does not exist or its whole cluster
  * is free.
  */
 static inline struct ssw_table *ssw_slot_table(struct ssw_space *space,
-					       unsigned int slot)
+					       unsigned long slot)
 {
-	if (slot >= space->nr_slots)
+	if (unlikely(slot >= space->nr_slots))
 		return NULL;
 	return rcu_dereference(ssw_slot_cluster(space, slot)->table);
+}
+
+/**
+ * ssw_slot_word - a slot's word
+ * @space: the area's slots
+ * @slot: a slot, which need not exist
+ *
+ * Context: RCU read side.
+ * Return: the word, NULL if there is none, which means that the slot is free.
+ */
+static inline atomic64_t *ssw_slot_word(struct ssw_space *space,
+					unsigned long slot)
+{
+	struct ssw_table *table = ssw_slot_table(space, slot);
+
+	return likely(table) ? &table->word[slot % SSW_CLUSTER_SLOTS] : NULL;
 }
 
 /**
@@ -310,20 +331,140 @@ static inline struct ssw_table *ssw_slot_table(struct ssw_space *space,
  * Context: RCU read side.
  * Return: the word.
  */
-static inline u64 ssw_slot_read(struct ssw_space *space, unsigned int slot)
+static inline u64 ssw_slot_read(struct ssw_space *space, unsigned long slot)
 {
-	struct ssw_table *table = ssw_slot_table(space, slot);
+	atomic64_t *word = ssw_slot_word(space, slot);
 
-	if (!table)
-		return SSW_WORD_FREE;
-	return atomic64_read(&table->word[slot % SSW_CLUSTER_SLOTS]);
+	return word ? atomic64_read(word) : SSW_WORD_FREE;
 }
 
-int ssw_slot_dup(struct ssw_space *space, unsigned int slot, u64 first);
-int ssw_slot_put(struct ssw_space *space, unsigned int slot, u64 *new);
-int ssw_slot_cache(struct ssw_space *space, unsigned int slot);
-int ssw_slot_uncache(struct ssw_space *space, unsigned int slot, u64 *new);
-void ssw_slot_free(struct ssw_space *space, unsigned int slot);
-unsigned int ssw_slot_next(struct ssw_space *space, unsigned int slot);
+/**
+ * ssw_slot_dup - add a reference to a slot
+ * @space: the area's slots
+ * @slot: the slot
+ * @first: the word to become if it is the first reference
+ *
+ * Context: RCU read side.
+ * Return: 0, or an errno as of ssw_word_dup().
+ */
+static inline int ssw_slot_dup(struct ssw_space *space, unsigned long slot,
+			       u64 first)
+{
+	atomic64_t *word = ssw_slot_word(space, slot);
+	s64 old;
+	u64 new;
+	int err;
+
+	if (!word)
+		return -ENOENT;
+	old = atomic64_read(word);
+	do {
+		err = ssw_word_dup(old, first, &new);
+		if (err)
+			return err;
+	} while (!atomic64_try_cmpxchg(word, &old, new));
+	return 0;
+}
+
+/**
+ * ssw_slot_put - drop a reference to a slot
+ * @space: the area's slots
+ * @slot: the slot
+ * @new: what the word became
+ *
+ * If @new is SSW_WORD_FREEING the slot is the caller's to tear down, and then
+ * to ssw_slot_free().
+ *
+ * Context: RCU read side.
+ * Return: 0, or -ENOENT if there was no reference.
+ */
+static inline int ssw_slot_put(struct ssw_space *space, unsigned long slot,
+			       u64 *new)
+{
+	atomic64_t *word = ssw_slot_word(space, slot);
+	s64 old;
+	int err;
+
+	if (!word)
+		return -ENOENT;
+	old = atomic64_read(word);
+	do {
+		err = ssw_word_put(old, new);
+		if (err)
+			return err;
+	} while (!atomic64_try_cmpxchg(word, &old, *new));
+	return 0;
+}
+
+/**
+ * ssw_slot_cache - announce that a slot gets into the swap cache
+ * @space: the area's slots
+ * @slot: the slot, which need not exist or be in use
+ *
+ * Context: RCU read side.
+ * Return: 0, or an errno as of ssw_word_cache().
+ */
+static inline int ssw_slot_cache(struct ssw_space *space, unsigned long slot)
+{
+	atomic64_t *word = ssw_slot_word(space, slot);
+	s64 old;
+	u64 new;
+	int err;
+
+	if (!word)
+		return -ENOENT;
+	old = atomic64_read(word);
+	do {
+		err = ssw_word_cache(old, &new);
+		if (err)
+			return err;
+	} while (!atomic64_try_cmpxchg(word, &old, new));
+	return 0;
+}
+
+/**
+ * ssw_slot_uncache - a slot has left the swap cache
+ * @space: the area's slots
+ * @slot: the slot
+ * @new: what the word became; see ssw_slot_put()
+ *
+ * Context: RCU read side.
+ * Return: 0, or -ENOENT if the slot was not in the swap cache.
+ */
+static inline int ssw_slot_uncache(struct ssw_space *space, unsigned long slot,
+				   u64 *new)
+{
+	atomic64_t *word = ssw_slot_word(space, slot);
+	s64 old;
+	int err;
+
+	if (!word)
+		return -ENOENT;
+	old = atomic64_read(word);
+	do {
+		err = ssw_word_uncache(old, new);
+		if (err)
+			return err;
+	} while (!atomic64_try_cmpxchg(word, &old, *new));
+	return 0;
+}
+
+/**
+ * ssw_slot_free - give a slot back that is in SSW_KIND_FREEING
+ * @space: the area's slots
+ * @slot: the slot, which the caller brought into that state and has torn down
+ *
+ * The caller has to count it by ssw_cluster_freed() then.
+ *
+ * Context: RCU read side.
+ */
+static inline void ssw_slot_free(struct ssw_space *space, unsigned long slot)
+{
+	/* Barrier A. Nobody else changes a word in this state. */
+	atomic64_set_release(ssw_slot_word(space, slot), SSW_WORD_FREE);
+}
+
+/* slot.c */
+unsigned long ssw_slot_next(struct ssw_space *space, unsigned long slot);
 
 #endif /* _MM_SCALESWAP_SPACE_H */

@@ -22,20 +22,18 @@
 #include "internal.h"
 
 /*
- * The per-core area of an entry, NULL if the entry is none of such an area. If
- * the entry is in use the area cannot go away; otherwise RCU keeps it.
+ * The slots that an entry is one of, NULL if there are none. If the entry is in
+ * use they cannot go away; otherwise RCU keeps them.
  */
+static struct ssw_space *ssw_entry_space(swp_entry_t entry)
+{
+	return READ_ONCE(ssw_spaces[swp_type(entry)]);
+}
+
+/* The area of an entry that is in use. */
 static struct ssw_area *ssw_entry_area(swp_entry_t entry)
 {
-	struct ssw_area *area;
-
-	if (unlikely(swp_type(entry) >= MAX_SWAPFILES))
-		return NULL;
-	area = READ_ONCE(ssw_areas[swp_type(entry)]);
-	if (unlikely(!area || !area->space ||
-		     swp_offset(entry) >= area->space->nr_slots))
-		return NULL;
-	return area;
+	return READ_ONCE(ssw_areas[swp_type(entry)]);
 }
 
 static void ssw_bad_entry(const char *what, swp_entry_t entry)
@@ -45,7 +43,7 @@ static void ssw_bad_entry(const char *what, swp_entry_t entry)
 }
 
 /* Forget what the swap cache remembers of when the pages went out. */
-static void ssw_clear_shadows(struct swap_info_struct *si, unsigned int slot,
+static void ssw_clear_shadows(struct swap_info_struct *si, unsigned long slot,
 			      unsigned int nr)
 {
 	unsigned int i;
@@ -67,10 +65,10 @@ static void ssw_clear_shadows(struct swap_info_struct *si, unsigned int slot,
 }
 
 /* Uncharge slots from the memory cgroups that they are charged to. */
-static void ssw_uncharge(struct ssw_area *area, unsigned int slot, unsigned int nr)
+static void ssw_uncharge(struct ssw_area *area, struct ssw_table *table,
+			 unsigned long slot, unsigned int nr)
 {
 #ifdef CONFIG_MEMCG
-	struct ssw_table *table = ssw_slot_table(area->space, slot);
 	u16 *id = &table->memcg[slot % SSW_CLUSTER_SLOTS];
 
 	if (mem_cgroup_disabled())
@@ -93,7 +91,7 @@ static void ssw_uncharge(struct ssw_area *area, unsigned int slot, unsigned int 
  * Tear down slots of one cluster that the caller has brought into
  * SSW_KIND_FREEING, and give them back. RCU read side.
  */
-static void ssw_release(struct ssw_area *area, unsigned int slot, unsigned int nr)
+static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int nr)
 {
 	void (*notify)(struct block_device *, unsigned long) = NULL;
 	struct swap_info_struct *si = area->si;
@@ -113,7 +111,7 @@ static void ssw_release(struct ssw_area *area, unsigned int slot, unsigned int n
 			notify(si->bdev, slot + i);
 	}
 	ssw_clear_shadows(si, slot, nr);
-	ssw_uncharge(area, slot, nr);
+	ssw_uncharge(area, ssw_slot_table(space, slot), slot, nr);
 
 	for (i = 0; i < nr; i++)
 		ssw_slot_free(space, slot + i);
@@ -130,40 +128,24 @@ static void ssw_release(struct ssw_area *area, unsigned int slot, unsigned int n
 
 /* Slots that follow each other and are to be torn down together. */
 struct ssw_run {
-	struct ssw_area *area;
-	unsigned int slot;
+	swp_entry_t entry;
 	unsigned int nr;
 };
 
 static void ssw_run_flush(struct ssw_run *run)
 {
 	if (run->nr)
-		ssw_release(run->area, run->slot, run->nr);
+		ssw_release(ssw_entry_area(run->entry), swp_offset(run->entry), run->nr);
 	run->nr = 0;
 }
 
-static void ssw_run_add(struct ssw_run *run, unsigned int slot)
+static void ssw_run_add(struct ssw_run *run, swp_entry_t entry)
 {
-	if (run->nr && (run->slot + run->nr != slot || !(slot % SSW_CLUSTER_SLOTS)))
+	if (run->nr && (run->entry.val + run->nr != entry.val ||
+			!(swp_offset(entry) % SSW_CLUSTER_SLOTS)))
 		ssw_run_flush(run);
 	if (!run->nr++)
-		run->slot = slot;
-}
-
-/* Take slots out of the swap cache. RCU read side. */
-static void ssw_uncache_range(struct ssw_area *area, unsigned int slot,
-			      unsigned int nr)
-{
-	struct ssw_run run = { .area = area };
-	u64 word;
-
-	for (; nr; slot++, nr--) {
-		if (ssw_slot_uncache(area->space, slot, &word))
-			ssw_bad_entry("uncache", swp_entry(area->si->type, slot));
-		else if (word == SSW_WORD_FREEING)
-			ssw_run_add(&run, slot);
-	}
-	ssw_run_flush(&run);
+		run->entry = entry;
 }
 
 /**
@@ -179,31 +161,22 @@ static void ssw_uncache_range(struct ssw_area *area, unsigned int slot,
  */
 void scaleswap_uncache(swp_entry_t entry, unsigned int nr)
 {
-	struct ssw_area *area;
+	struct ssw_run run = { .nr = 0 };
+	struct ssw_space *space;
+	u64 word;
 
 	rcu_read_lock();
-	area = ssw_entry_area(entry);
-	if (area)
-		ssw_uncache_range(area, swp_offset(entry), nr);
-	else
-		ssw_bad_entry("uncache", entry);
-	rcu_read_unlock();
-}
-
-static int ssw_cache_range(struct ssw_area *area, unsigned int slot,
-			   unsigned int nr)
-{
-	unsigned int i;
-	int err;
-
-	for (i = 0; i < nr; i++) {
-		err = ssw_slot_cache(area->space, slot + i);
-		if (err) {
-			ssw_uncache_range(area, slot, i);
-			return err;
-		}
+	space = ssw_entry_space(entry);
+	for (;; entry.val++) {
+		if (unlikely(!space || ssw_slot_uncache(space, swp_offset(entry), &word)))
+			ssw_bad_entry("uncache", entry);
+		else if (word == SSW_WORD_FREEING)
+			ssw_run_add(&run, entry);
+		if (!--nr)
+			break;
 	}
-	return 0;
+	ssw_run_flush(&run);
+	rcu_read_unlock();
 }
 
 /**
@@ -221,20 +194,24 @@ static int ssw_cache_range(struct ssw_area *area, unsigned int slot,
 int scaleswap_duplicate(swp_entry_t entry, unsigned char usage, int nr)
 {
 	u64 first = usage == SWAP_MAP_SHMEM ? SSW_WORD_SHMEM : SSW_WORD_ONE;
-	struct ssw_area *area;
+	struct ssw_space *space;
 	int err = -EINVAL;
 
 	rcu_read_lock();
-	area = ssw_entry_area(entry);
-	if (!area) {
-		ssw_bad_entry("duplicate", entry);
-	} else if (usage == SWAP_HAS_CACHE) {
-		err = ssw_cache_range(area, swp_offset(entry), nr);
-	} else {
-		for (int i = 0; i < nr; i++) {
-			err = ssw_slot_dup(area->space, swp_offset(entry) + i, first);
-			if (err)
-				break;
+	space = ssw_entry_space(entry);
+	for (int i = 0; i < nr; i++) {
+		unsigned long slot = swp_offset(entry) + i;
+
+		if (unlikely(!space))
+			break;
+		if (usage == SWAP_HAS_CACHE)
+			err = ssw_slot_cache(space, slot);
+		else
+			err = ssw_slot_dup(space, slot, first);
+		if (err) {
+			if (usage == SWAP_HAS_CACHE && i)
+				scaleswap_uncache(entry, i);
+			break;
 		}
 	}
 	rcu_read_unlock();
@@ -246,35 +223,16 @@ int __scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
 			   unsigned long addr)
 {
 	u64 first = ssw_word_excl(ssw_mm_id(mm), addr >> PAGE_SHIFT);
-	struct ssw_area *area;
+	struct ssw_space *space;
 
 	if (first == SSW_WORD_ONE)
 		ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_RMAP, 0);
 	rcu_read_lock();
-	area = ssw_entry_area(entry);
-	if (!area || ssw_slot_dup(area->space, swp_offset(entry), first))
+	space = ssw_entry_space(entry);
+	if (unlikely(!space || ssw_slot_dup(space, swp_offset(entry), first)))
 		ssw_bad_entry("duplicate", entry);
 	rcu_read_unlock();
 	return 0;
-}
-
-/* Within a cluster, RCU read side. @area is NULL if @entry is not one of an area. */
-static bool ssw_free_range(struct ssw_area *area, swp_entry_t entry, unsigned int nr)
-{
-	struct ssw_run run = { .area = area };
-	bool only_cache = false;
-	u64 word;
-
-	for (; nr; entry.val++, nr--) {
-		if (!area || ssw_slot_put(area->space, swp_offset(entry), &word))
-			ssw_bad_entry("free", entry);
-		else if (word == SSW_WORD_FREEING)
-			ssw_run_add(&run, swp_offset(entry));
-		else if (word == SSW_WORD_CACHE)
-			only_cache = true;
-	}
-	ssw_run_flush(&run);
-	return only_cache;
 }
 
 /**
@@ -290,32 +248,43 @@ static bool ssw_free_range(struct ssw_area *area, swp_entry_t entry, unsigned in
  */
 bool scaleswap_free(swp_entry_t entry, unsigned int nr)
 {
+	struct ssw_run run = { .nr = 0 };
 	bool only_cache = false;
+	struct ssw_space *space;
+	u64 word;
 
-	while (nr) {
-		unsigned int slot = swp_offset(entry);
-		/* A cluster at a time: hibernation frees millions at once. */
-		unsigned int some = min(nr, SSW_CLUSTER_SLOTS - slot % SSW_CLUSTER_SLOTS);
-
-		rcu_read_lock();
-		if (ssw_free_range(ssw_entry_area(entry), entry, some))
+	rcu_read_lock();
+	space = ssw_entry_space(entry);
+	for (;; entry.val++) {
+		if (unlikely(!space || ssw_slot_put(space, swp_offset(entry), &word)))
+			ssw_bad_entry("free", entry);
+		else if (word == SSW_WORD_FREEING)
+			ssw_run_add(&run, entry);
+		else if (word == SSW_WORD_CACHE)
 			only_cache = true;
-		rcu_read_unlock();
-		entry.val += some;
-		nr -= some;
+		if (!--nr)
+			break;
+		/* Hibernation frees millions at once. */
+		if (unlikely(!((swp_offset(entry) + 1) % SSW_CLUSTER_SLOTS))) {
+			ssw_run_flush(&run);
+			rcu_read_unlock();
+			rcu_read_lock();
+		}
 	}
+	ssw_run_flush(&run);
+	rcu_read_unlock();
 	return only_cache;
 }
 
 static u64 ssw_entry_read(swp_entry_t entry)
 {
-	struct ssw_area *area;
+	struct ssw_space *space;
 	u64 word = SSW_WORD_FREE;
 
 	rcu_read_lock();
-	area = ssw_entry_area(entry);
-	if (area)
-		word = ssw_slot_read(area->space, swp_offset(entry));
+	space = ssw_entry_space(entry);
+	if (likely(space))
+		word = ssw_slot_read(space, swp_offset(entry));
 	rcu_read_unlock();
 	return word;
 }
@@ -426,10 +395,10 @@ unsigned int __scaleswap_inuse(const struct swap_info_struct *si)
 unsigned int scaleswap_next_inuse(struct swap_info_struct *si, unsigned int prev)
 {
 	struct ssw_space *space = READ_ONCE(ssw_areas[si->type])->space;
-	unsigned int slot = prev + 1;
+	unsigned long slot = prev + 1UL;
 
 	while (slot < space->nr_slots) {
-		unsigned int next;
+		unsigned long next;
 		u64 word;
 
 		rcu_read_lock();
@@ -447,9 +416,9 @@ unsigned int scaleswap_next_inuse(struct swap_info_struct *si, unsigned int prev
 #ifdef CONFIG_MEMCG
 static u16 *ssw_memcg(swp_entry_t entry)
 {
-	unsigned int slot = swp_offset(entry);
-	struct ssw_area *area = ssw_entry_area(entry);
-	struct ssw_table *table = area ? ssw_slot_table(area->space, slot) : NULL;
+	unsigned long slot = swp_offset(entry);
+	struct ssw_space *space = ssw_entry_space(entry);
+	struct ssw_table *table = space ? ssw_slot_table(space, slot) : NULL;
 
 	return table ? &table->memcg[slot % SSW_CLUSTER_SLOTS] : NULL;
 }
