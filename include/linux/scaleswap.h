@@ -26,6 +26,9 @@ union swap_header;
 #define PAGEMAP_SWP_TYPE_BITS	5
 #define PAGEMAP_SWP_HIGH_SHIFT	52
 
+/* log2 of the slots that share a swap address space, with its lock: a cluster */
+#define SCALESWAP_SPACE_SHIFT	9
+
 /**
  * scaleswap_pagemap_code - swap type as /proc/PID/pagemap shows it
  * @type: swap type, 0 to (1 << MAX_SWAPFILES_SHIFT) - 1; the ones from
@@ -114,6 +117,16 @@ int swap_area_reclaim(struct swap_info_struct *si, unsigned long offset);
 void swap_area_discard(struct swap_info_struct *si, pgoff_t start, pgoff_t nr);
 
 /**
+ * scaleswap_on - was the kernel booted with scaleswap=on?
+ *
+ * Context: any.
+ */
+static inline bool scaleswap_on(void)
+{
+	return static_branch_unlikely(&scaleswap_key);
+}
+
+/**
  * scaleswap_bound - has this area a home CPU?
  * @type: swap type of an area that is on or being turned on or off
  *
@@ -128,6 +141,20 @@ static inline bool scaleswap_bound(unsigned int type)
 {
 	return static_branch_unlikely(&scaleswap_key) &&
 	       READ_ONCE(scaleswap_home[type]) >= 0;
+}
+
+/**
+ * scaleswap_space_shift - size of a swap address space
+ * @shift: log2 of its slots without ScaleSwap
+ *
+ * Context: any. Changes only at boot, before there are areas.
+ * Return: log2 of its slots.
+ */
+static inline unsigned int scaleswap_space_shift(unsigned int shift)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return SCALESWAP_SPACE_SHIFT;
+	return shift;
 }
 
 /**
@@ -374,6 +401,16 @@ static inline void scaleswap_table_full(void)
 }
 
 #else /* CONFIG_SCALESWAP */
+
+static inline bool scaleswap_on(void)
+{
+	return false;
+}
+
+static inline unsigned int scaleswap_space_shift(unsigned int shift)
+{
+	return shift;
+}
 
 static inline bool scaleswap_bound(unsigned int type)
 {

@@ -5,6 +5,7 @@
 #define pr_fmt(fmt) "scaleswap: " fmt
 
 #include <linux/err.h>
+#include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
@@ -108,7 +109,8 @@ void ssw_space_free(struct ssw_space *space)
  * @space: the slots
  *
  * Context: any in which @space cannot go away.
- * Return: bytes, with the bitmap of zero-filled slots that each area has.
+ * Return: bytes, with the bitmap of zero-filled slots and the heads of the swap
+ * cache that each area has.
  */
 size_t ssw_space_bytes(const struct ssw_space *space)
 {
@@ -118,5 +120,6 @@ size_t ssw_space_bytes(const struct ssw_space *space)
 	return sizeof(*space) + space->nr_clusters * sizeof(*space->cluster) +
 	       (space->nr_bad + 1) * sizeof(*space->bad) +
 	       BITS_TO_LONGS(space->nr_slots) * sizeof(long) +
+	       space->nr_clusters * sizeof(struct address_space) +
 	       READ_ONCE(space->nr_tables) * table;
 }

@@ -101,8 +101,12 @@ static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int 
 
 	if (data_race(si->flags) & SWP_BLKDEV)
 		notify = si->bdev->bd_disk->fops->swap_slot_free_notify;
+	/* It takes the lock of its tree whether it has the slot or not. */
+	if (!zswap_never_enabled()) {
+		for (i = 0; i < nr; i++)
+			zswap_invalidate(swp_entry(si->type, slot + i));
+	}
 	for (i = 0; i < nr; i++) {
-		zswap_invalidate(swp_entry(si->type, slot + i));
 		/* Mostly clear; do not write to a line that others share. */
 		if (test_bit(slot + i, si->zeromap))
 			clear_bit(slot + i, si->zeromap);

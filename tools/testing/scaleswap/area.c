@@ -3,6 +3,7 @@
  * An area for the tests, and what must be true of it when it is at rest.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include <linux/bug.h>
 #include <linux/kernel.h>
@@ -23,7 +24,9 @@ struct ssw_space *test_space_new(unsigned int nr_slots, const unsigned int *bad,
 		.nr_clusters = DIV_ROUND_UP(nr_slots, SSW_CLUSTER_SLOTS),
 		.nr_bad = nr_bad,
 	};
-	space->cluster = calloc(space->nr_clusters, sizeof(*space->cluster));
+	space->cluster = aligned_alloc(__alignof__(*space->cluster),
+				       space->nr_clusters * sizeof(*space->cluster));
+	memset(space->cluster, 0, space->nr_clusters * sizeof(*space->cluster));
 	space->bad = calloc(nr_bad + 1, sizeof(*space->bad));
 	for (i = 0; i < nr_bad; i++) {
 		ssw_check(!i || bad[i - 1] < bad[i], "not sorted");

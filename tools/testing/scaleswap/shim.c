@@ -125,10 +125,13 @@ void free_page(unsigned long addr)
 
 #define SSW_MAX_THREADS		64
 
-static struct {
-	unsigned long since __attribute__((aligned(64)));
+struct ssw_reader {
+	unsigned long since;
 	int used;
-} ssw_reader[SSW_MAX_THREADS];
+	char pad[64 - sizeof(long) - sizeof(int)];
+};
+
+static struct ssw_reader ssw_reader[SSW_MAX_THREADS];
 
 static unsigned long ssw_period = 1;
 static pthread_mutex_t ssw_period_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -96,32 +96,37 @@ static struct area *area_get(unsigned int type)
 	return rcu_dereference(areas[type]);
 }
 
+/* Whether a slot is bad, so that the areas differ. */
+static bool is_bad(unsigned int type, unsigned int slot, u64 *rand)
+{
+	switch (type) {
+	case 1:		/* many, and a part of a cluster at the end */
+		return !slot || !below(rand, 30);
+	case 2:		/* none */
+		return false;
+	case 3:		/* so many that a cluster is full and empty all the time */
+		return slot % SSW_CLUSTER_SLOTS < 500 || slot % 4;
+	case 4:		/* a whole cluster, and one more */
+		return !slot || slot / SSW_CLUSTER_SLOTS == 2 || slot == 2500;
+	default:	/* the header */
+		return !slot;
+	}
+}
+
 static struct area *area_new(unsigned int type, u64 *rand)
 {
-	/* 0, 2 and 4 with discards; 1 and 3 with a part of a cluster at the end. */
-	static const unsigned int size[NR_AREAS] = { 1536, 700, 1024, 300, 3072 };
-	unsigned int bad[64], nr_bad = 0;
+	static const unsigned int size[NR_AREAS] = { 1536, 700, 1024, 3072, 3072 };
 	struct area *area = calloc(1, sizeof(*area));
-	unsigned int i;
+	unsigned int *bad = calloc(size[type], sizeof(*bad));
+	unsigned int nr_bad = 0;
 
-	if (type != 2)
-		bad[nr_bad++] = 0;
-	if (type & 1) {
-		for (i = 1; i < size[type] && nr_bad < 60; i += 1 + below(rand, size[type] / 20))
+	for (unsigned int i = 0; i < size[type]; i++) {
+		if (is_bad(type, i, rand))
 			bad[nr_bad++] = i;
 	}
-	/* A whole cluster that must not be used. */
-	if (type == 4) {
-		static unsigned int all[SSW_CLUSTER_SLOTS + 2];
-
-		all[0] = 0;
-		for (i = 0; i < SSW_CLUSTER_SLOTS; i++)
-			all[i + 1] = 2 * SSW_CLUSTER_SLOTS + i;
-		all[i + 1] = 4 * SSW_CLUSTER_SLOTS + 17;
-		area->space = test_space_new(size[type], all, SSW_CLUSTER_SLOTS + 2);
-	} else {
-		area->space = test_space_new(size[type], bad, nr_bad);
-	}
+	area->space = test_space_new(size[type], bad, nr_bad);
+	free(bad);
+	/* No cluster with a bad slot is discarded. */
 	area->space->discard = !(type & 1);
 	area->shadow = calloc(size[type], sizeof(*area->shadow));
 	return area;
@@ -160,7 +165,7 @@ static void drop(struct worker *w, struct held *h)
 {
 	unsigned int run = 0, i;
 	struct area *area;
-	u64 word;
+	u64 word = 0;
 	int err;
 
 	rcu_read_lock();
@@ -212,13 +217,16 @@ static void allocate(struct worker *w)
 	unsigned int type = below(&w->rand, 2) ? w->home : below(&w->rand, NR_AREAS);
 	unsigned int order = below(&w->rand, 6) ? below(&w->rand, 5) * below(&w->rand, 2) :
 						  below(&w->rand, SSW_NR_ORDERS);
-	unsigned int slot, nr = 1U << order, gen, refs, i;
+	unsigned int slot, nr, gen, refs, i;
 	struct ssw_space *space;
 	enum ssw_result result;
 	struct area *area;
 	bool shmem;
 	u64 first;
 
+	if (type == 3)
+		order = 0;
+	nr = 1U << order;
 	rcu_read_lock();
 	area = area_get(type);
 	if (!area)

@@ -33,6 +33,7 @@ static inline void ssw_noise(void)
 #define atomic_read(v)			__atomic_load_n(&(v)->counter, __ATOMIC_RELAXED)
 #define atomic_read_acquire(v)		__atomic_load_n(&(v)->counter, __ATOMIC_ACQUIRE)
 #define atomic_set(v, i)		__atomic_store_n(&(v)->counter, (i), __ATOMIC_RELAXED)
+/* What was done before is seen by who acquires it. */
 #define atomic_set_release(v, i)	smp_store_release(&(v)->counter, (i))
 #define atomic64_read(v)		atomic_read(v)
 #define atomic64_set(v, i)		atomic_set(v, i)
@@ -58,6 +59,21 @@ static inline int atomic_cmpxchg_acquire(atomic_t *v, int old, int new)
 	return old;
 }
 
+/* Relaxed forms are for mutants. */
+static inline int atomic_cmpxchg_relaxed(atomic_t *v, int old, int new)
+{
+	ssw_noise();
+	__atomic_compare_exchange_n(&v->counter, &old, new, false,
+				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return old;
+}
+
+static inline bool atomic64_try_cmpxchg_relaxed(atomic64_t *v, s64 *old, s64 new)
+{
+	return __atomic_compare_exchange_n(&v->counter, old, new, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 static inline bool atomic64_try_cmpxchg(atomic64_t *v, s64 *old, s64 new)
 {
 	ssw_noise();
@@ -78,7 +94,9 @@ static inline bool atomic64_try_cmpxchg_acquire(atomic64_t *v, s64 *old, s64 new
 	(ssw_noise(), __atomic_compare_exchange_n((ptr), (old), (new), false,	\
 						  __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 
+/* The two pair with each other. */
 #define smp_load_acquire(p)		__atomic_load_n((p), __ATOMIC_ACQUIRE)
+/* As above. */
 #define smp_store_release(p, v)		\
 	(ssw_noise(), __atomic_store_n((p), (v), __ATOMIC_RELEASE))
 
@@ -88,6 +106,7 @@ static inline bool atomic64_try_cmpxchg_acquire(atomic64_t *v, s64 *old, s64 new
  * plain access that relies on one alone is reported.
  */
 extern __thread int ssw_fence;
+/* Pairs with full barriers only. */
 #define smp_mb()	\
 	(ssw_noise(), (void)__atomic_exchange_n(&ssw_fence, 0, __ATOMIC_SEQ_CST))
 

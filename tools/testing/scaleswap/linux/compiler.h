@@ -14,6 +14,9 @@
 #define WRITE_ONCE(x, val)	__atomic_store_n(&(x), (val), __ATOMIC_RELAXED)
 
 #define __init
+#ifndef ____cacheline_aligned
+#define ____cacheline_aligned		__attribute__((aligned(64)))
+#endif
 #ifndef ____cacheline_aligned_in_smp
 #define ____cacheline_aligned_in_smp	__attribute__((aligned(64)))
 #endif

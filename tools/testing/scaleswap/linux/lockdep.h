@@ -14,7 +14,7 @@ struct lockdep_map {
 
 #define LD_WAIT_SPIN	0
 #define lockdep_init_map_wait(map, name, key, sub, wait)	\
-	((void)(name), (void)(key), (map)->holder = NULL)
+	((void)(name), (void)(key), (void)(sub), (void)(wait), (map)->holder = NULL)
 #define lock_map_acquire_try(map)	((map)->holder = &ssw_preempt)
 #define lock_map_release(map)	\
 	do { ssw_check((map)->holder == &ssw_preempt, "not the holder"); \

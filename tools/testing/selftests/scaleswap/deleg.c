@@ -253,7 +253,8 @@ SSW_BODY(deleg, counted)
 		       per[other], d.v[ALLOCS], d.v[REQUESTER], d.v[HOLDER], d.v[DELEGATOR],
 		       d.v[WAITS]);
 		EXPECT_LE(per[other], d.v[ALLOCS]);
-		EXPECT_EQ(ssw_area(other, "allocs_foreign"), d.v[ALLOCS]);
+		EXPECT_LE(ssw_area(other, "allocs_foreign"), d.v[ALLOCS]);
+		EXPECT_GE(ssw_area(other, "allocs_foreign") + SSW_SLACK, d.v[ALLOCS]);
 		EXPECT_LE(1, d.v[QUEUE_MAX]);
 	}
 	ssw_evict("ssw");
@@ -291,7 +292,7 @@ SSW_BODY(deleg, without_own_area)
 	ASSERT_EQ(300, ssw_pageout(p, 300));
 	d = stats_since(_metadata, before);
 	EXPECT_LE(300, d.v[ALLOCS]);
-	EXPECT_EQ(ssw_area(t, "allocs_foreign"), d.v[ALLOCS]);
+	EXPECT_LE(ssw_area(t, "allocs_foreign"), d.v[ALLOCS]);
 	EXPECT_EQ(0, ssw_wrong(p, 300, 1));
 }
 
@@ -371,7 +372,8 @@ static void crowd(struct __test_metadata *_metadata, int rounds)
 	       d.v[ALLOCS], d.v[REQUESTER], d.v[HOLDER], d.v[DELEGATOR], d.v[WAITS],
 	       d.v[QUEUE_MAX], d.v[FREES]);
 	EXPECT_LE(150, d.v[ALLOCS]);
-	EXPECT_EQ(ssw_sum("allocs_foreign"), d.v[ALLOCS]);
+	/* More, where the home CPU itself found the token taken, or an area full. */
+	EXPECT_LE(ssw_sum("allocs_foreign"), d.v[ALLOCS]);
 }
 
 SSW_BODY(deleg, crowd)

@@ -248,6 +248,7 @@ SSW_BODY(uffd, move_while_swapping)
 			syscall(SYS_process_madvise, pidfd, &iov, 1, MADV_PAGEOUT, 0);
 			iov.base = y;
 			syscall(SYS_process_madvise, pidfd, &iov, 1, MADV_PAGEOUT, 0);
+			usleep(500);
 		}
 	}
 	ssw_pin(a.cpu[0]);
