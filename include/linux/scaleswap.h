@@ -120,6 +120,7 @@ void swap_area_discard(struct swap_info_struct *si, pgoff_t start, pgoff_t nr);
  * scaleswap_on - was the kernel booted with scaleswap=on?
  *
  * Context: any.
+ * Return: true if so; the same from early boot on.
  */
 static inline bool scaleswap_on(void)
 {
@@ -260,6 +261,7 @@ static inline bool scaleswap_shown(const struct swap_info_struct *si)
  * @offset: the slot
  *
  * Context: any in which the area cannot go away.
+ * Return: true if so; it may change at once if the caller does not prevent it.
  */
 static inline bool scaleswap_slot_cached(const struct swap_info_struct *si,
 					 unsigned long offset)
@@ -291,6 +293,7 @@ static inline unsigned long scaleswap_free_pages(unsigned long free)
  * Entries of per-core and plain areas must not be taken for each other.
  *
  * Context: folio locked.
+ * Return: true if so, and the folio is not the one that was looked for.
  */
 static inline bool scaleswap_reused(const struct swap_info_struct *si,
 				    swp_entry_t entry)

@@ -152,8 +152,13 @@ static int ssw_area_setup(struct ssw_area *area, const union swap_header *header
 	if (IS_ERR(space))
 		return PTR_ERR(space);
 	space->area = area;
-	/* The search orders may still have the type from its last use. */
+	/*
+	 * All of it before the pointers to it: search orders may still have the
+	 * type from its last use. Pairs with the dependent reads of whoever
+	 * follows these pointers under RCU.
+	 */
 	smp_store_release(&area->space, space);
+	/* As above. */
 	smp_store_release(&ssw_spaces[si->type], space);
 	/* The header is bad, too, but has not been counted as a page. */
 	si->pages -= si->max - nr_slots + space->nr_bad - 1;
@@ -239,6 +244,7 @@ void __scaleswap_enabled(struct swap_info_struct *si)
 	 */
 	if (area->space && (READ_ONCE(si->flags) & SWP_WRITEOK)) {
 		area->space->discard = si->flags & SWP_PAGE_DISCARD;
+		/* Pairs with the acquire of the token by the first allocation. */
 		smp_store_release(&area->space->closed, false);
 	}
 	if (!area->enabled) {

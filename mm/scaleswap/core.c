@@ -142,6 +142,7 @@ static void __init ssw_build_checks(void)
 	BUILD_BUG_ON(64 - SWP_TYPE_BITS < MAX_PHYSMEM_BITS);
 	/* A folio lies in one cluster and in one swap address space. */
 	BUILD_BUG_ON(SCALESWAP_SPACE_SHIFT != SSW_CLUSTER_SHIFT);
+	BUILD_BUG_ON(BIT(SSW_CLUSTER_SHIFT) != SSW_CLUSTER_SLOTS);
 	BUILD_BUG_ON(PMD_SHIFT - PAGE_SHIFT > SCALESWAP_SPACE_SHIFT);
 	/* struct ssw_list counts in u8, and homes are s16. */
 	BUILD_BUG_ON(MAX_SWAPFILES > U8_MAX);

@@ -51,8 +51,9 @@
 
 struct ssw_area;
 
+/* Slots of a cluster, 2 MiB: a table of words is a page, a huge folio fits. */
 #define SSW_CLUSTER_SHIFT	9
-#define SSW_CLUSTER_SLOTS	(1U << SSW_CLUSTER_SHIFT)
+#define SSW_CLUSTER_SLOTS	512U
 #define SSW_NR_ORDERS		(SSW_CLUSTER_SHIFT + 1)
 
 /**

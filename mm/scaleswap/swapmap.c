@@ -370,6 +370,7 @@ unsigned int ssw_area_used(const struct ssw_area *area)
 
 	for_each_possible_cpu(cpu)
 		freed += READ_ONCE(per_cpu_ptr(area->stat, cpu)->freed);
+	/* Pairs with the full barrier in ssw_release() before it counts. */
 	smp_rmb();
 	return READ_ONCE(area->space->allocated) - freed;
 }
@@ -440,7 +441,7 @@ static u16 *ssw_memcg(swp_entry_t entry)
  * Return: the id before.
  */
 unsigned short scaleswap_cgroup_record(swp_entry_t entry, unsigned short id,
-					 unsigned int nr)
+				       unsigned int nr)
 {
 	unsigned short old = 0;
 	u16 *at;
@@ -451,7 +452,7 @@ unsigned short scaleswap_cgroup_record(swp_entry_t entry, unsigned short id,
 		goto out;
 	old = *at;
 	for (; nr; at++, nr--) {
-		VM_BUG_ON(*at != old);
+		VM_WARN_ON_ONCE(*at != old);
 		WRITE_ONCE(*at, id);
 	}
 out:
@@ -469,7 +470,7 @@ out:
  * Return: @old, or 0 if it had another.
  */
 unsigned short scaleswap_cgroup_cmpxchg(swp_entry_t entry, unsigned short old,
-					  unsigned short new)
+					unsigned short new)
 {
 	unsigned short ret = 0;
 	u16 *at;

@@ -47,7 +47,7 @@ static int ssw_test_apply(enum ssw_test_op op, u64 old, u64 *new)
 	case OP_UNCACHE:
 		return ssw_word_uncache(old, new);
 	}
-	return -ENOSYS;
+	return -EOPNOTSUPP;
 }
 
 /* Every state under every operation: the next state, or the errno. */
