@@ -86,7 +86,7 @@ void ssw_space_lists_init(struct ssw_space *space)
 		INIT_LIST_HEAD(&ci->list);
 		if (!ssw_cluster_capacity(ci))
 			continue;
-		ci->state = SSW_CL_FREE;
+		WRITE_ONCE(ci->state, SSW_CL_FREE);
 		list_add_tail(&ci->list, &space->free);
 	}
 }
@@ -122,7 +122,7 @@ static void ssw_cluster_begin(struct ssw_space *space, struct ssw_cluster *ci,
 			      unsigned int order, struct ssw_table *table)
 {
 	ssw_cluster_mark_bad(space, ci, table);
-	ci->state = SSW_CL_PART;
+	WRITE_ONCE(ci->state, SSW_CL_PART);
 	ci->order = order;
 	list_move_tail(&ci->list, &space->part[order]);
 	WRITE_ONCE(space->nr_tables, space->nr_tables + 1);
@@ -154,10 +154,10 @@ static void ssw_cluster_end(struct ssw_space *space, struct ssw_cluster *ci)
 
 	/* Not the header, and not what is bad. */
 	if (space->discard && !ci->nr_bad && !READ_ONCE(space->closed)) {
-		ci->state = SSW_CL_STALE;
+		WRITE_ONCE(ci->state, SSW_CL_STALE);
 		list_move_tail(&ci->list, &space->stale);
 	} else {
-		ci->state = SSW_CL_FREE;
+		WRITE_ONCE(ci->state, SSW_CL_FREE);
 		list_move_tail(&ci->list, &space->free);
 	}
 }
@@ -250,7 +250,7 @@ static void ssw_cursor_leave(struct ssw_space *space, struct ssw_cursor *cursor)
 
 	cursor->cluster = NULL;
 	/* If it is queued, it is looked after when its turn comes. */
-	if (!atomic_read(&ci->used) && !atomic_read(&ci->queued) &&
+	if (!atomic_read_acquire(&ci->used) && !atomic_read(&ci->queued) &&
 	    !ssw_cluster_current(space, ci))
 		ssw_cluster_end(space, ci);
 }
@@ -408,13 +408,13 @@ void ssw_cluster_returned(struct ssw_space *space, struct ssw_cluster *ci)
 	smp_mb();
 	switch (ci->state) {
 	case SSW_CL_DISCARD:
-		ci->state = SSW_CL_FREE;
+		WRITE_ONCE(ci->state, SSW_CL_FREE);
 		list_add_tail(&ci->list, &space->free);
 		break;
 	case SSW_CL_PART:
 	case SSW_CL_FULL:
 		/* If it is current, it is soon used again, left, or trimmed. */
-		if (!atomic_read(&ci->used) && !ssw_cluster_current(space, ci)) {
+		if (!atomic_read_acquire(&ci->used) && !ssw_cluster_current(space, ci)) {
 			ssw_cluster_end(space, ci);
 		} else if (ci->state == SSW_CL_FULL && ssw_cluster_has_free(ci)) {
 			WRITE_ONCE(ci->state, SSW_CL_PART);
@@ -448,7 +448,7 @@ void ssw_space_trim(struct ssw_space *space)
 		struct ssw_cluster *ci = space->cursor[order].cluster;
 
 		/* A queued one is looked after when its turn comes. */
-		if (ci && !atomic_read(&ci->used) && !atomic_read(&ci->queued))
+		if (ci && !atomic_read_acquire(&ci->used) && !atomic_read(&ci->queued))
 			ssw_cluster_end(space, ci);
 	}
 }
@@ -477,7 +477,7 @@ struct ssw_cluster *ssw_cluster_stale(struct ssw_space *space)
 		 */
 		if (!atomic_xchg(&ci->queued, 1)) {
 			list_del_init(&ci->list);
-			ci->state = SSW_CL_DISCARD;
+			WRITE_ONCE(ci->state, SSW_CL_DISCARD);
 			return ci;
 		}
 		list_move_tail(&ci->list, &space->stale);
@@ -489,6 +489,9 @@ struct ssw_cluster *ssw_cluster_stale(struct ssw_space *space)
  * ssw_cluster_discarded - give a cluster back that has been discarded
  * @space: the area's slots
  * @ci: the cluster, from ssw_cluster_stale()
+ *
+ * The caller has to ssw_drain() then, so that an area that seemed to be full
+ * does not any more.
  *
  * Context: process context; the area cannot go away.
  */

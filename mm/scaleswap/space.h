@@ -25,7 +25,10 @@
  * Barriers
  *
  *   A. A word goes to free by a release, and the owner takes it out by an
- *      acquire, so the teardown of a slot is over before its next use.
+ *      acquire, so the teardown of a slot is over before its next use. When
+ *      the owner takes the table away, the words' history goes with it, so it
+ *      reads by an acquire that used is 0, which pairs with the full barrier
+ *      of whoever made it 0.
  *   B. Owner: state = FULL, full barrier, read used. Whoever frees: lower used
  *      (a full barrier), read state. One of them sees the other (invariant 4).
  *   C. Owner: clear queued, full barrier, read used and state. Whoever frees:
