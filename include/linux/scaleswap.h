@@ -159,6 +159,38 @@ static inline unsigned int scaleswap_space_shift(unsigned int shift)
 }
 
 /**
+ * scaleswap_space_pages - size of a swap address space
+ * @pages: its slots without ScaleSwap
+ *
+ * Context: any. Changes only at boot, before there are areas.
+ * Return: its slots.
+ */
+static inline int scaleswap_space_pages(int pages)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return 1 << SCALESWAP_SPACE_SHIFT;
+	return pages;
+}
+
+/**
+ * scaleswap_space_index - in which swap address space of its area a slot is
+ * @offset: the slot
+ * @shift: log2 of the slots of one without ScaleSwap
+ *
+ * As @offset >> scaleswap_space_shift(@shift), but with ScaleSwap off the
+ * shift is by a constant, as before.
+ *
+ * Context: any. Changes only at boot, before there are areas.
+ * Return: the index.
+ */
+static inline pgoff_t scaleswap_space_index(pgoff_t offset, unsigned int shift)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return offset >> SCALESWAP_SPACE_SHIFT;
+	return offset >> shift;
+}
+
+/**
  * scaleswap_swapon - bind a new area as vm.scaleswap.bind says
  * @si: the area, its size known but without a swap map yet; its inode may be
  *      locked
@@ -413,6 +445,16 @@ static inline bool scaleswap_on(void)
 static inline unsigned int scaleswap_space_shift(unsigned int shift)
 {
 	return shift;
+}
+
+static inline int scaleswap_space_pages(int pages)
+{
+	return pages;
+}
+
+static inline pgoff_t scaleswap_space_index(pgoff_t offset, unsigned int shift)
+{
+	return offset >> shift;
 }
 
 static inline bool scaleswap_bound(unsigned int type)
