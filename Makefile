@@ -75,7 +75,7 @@ test-debug: tree
 	@scripts/test debug
 
 bench: tree
-	@bench/run
+	@bench/scale $(BENCH)
 
 check: tree
 	@scripts/check

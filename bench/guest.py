@@ -61,7 +61,8 @@ def lock_reset():
 
 
 def lock_stat():
-    """{name: [contentions, acquisitions, [places that waited]]}, and whether it still counts.
+    """{name: [contentions, acquisitions, [places that waited], us waited]}, and whether it
+    still counts.
 
     Lines of one name are added up: the read and the write side of a lock, and classes
     from the tenth of a name on, whose number the kernel cuts off.
@@ -74,9 +75,11 @@ def lock_stat():
         m = re.match(r"\s*(\S.*?):\s+(\d+)\s+(\d+)((?:\s+[\d.]+){4})\s+(\d+)\s+(\d+)(?:\s+[\d.]+){4}$", line)
         if m:
             name = re.sub(r"-[WR]$", "", m[1])
-            lock = locks.setdefault(name, [0, 0, []])
+            lock = locks.setdefault(name, [0, 0, [], 0.0])
             lock[0] += int(m[3])
             lock[1] += int(m[6])
+            # of the four in between: shortest, longest, in all, on average
+            lock[3] += float(m[4].split()[2])
             continue
         m = re.match(r"\s*(\S.*?)\s+(\d+)\s+\[<[^>]*>\] (\S+?)\+", line)
         if m and name:
@@ -105,24 +108,36 @@ def page_out_some():
     return area, vmstat()["pswpout"] - before
 
 
-def calibrate():
+def plain_area(path, mb):
+    with open(path, "wb") as f:
+        os.posix_fallocate(f.fileno(), 0, mb << 20)
+    os.chmod(path, 0o600)
+    run("mkswap", path)
+    run("swapon", path)
+
+
+def calibrate(path):
     """Which class of lock_stat is which lock.
 
     Several locks of the kernel have one name: "&p->lock" is si->lock of a swap area and
     the mutex of a seq_file, "&xa->xa_lock" is in the swap cache, in the page cache and
     elsewhere. The kernel tells them apart by a number, given in the order of first use,
     which differs from boot to boot. So each is found by what takes it: SEQ_READS reads
-    of a seq_file take the one, swapping CALIBRATE_PAGES pages out takes the others.
+    of a seq_file take the one, swapping CALIBRATE_PAGES pages out takes the others. To a
+    plain area, which is made for it: per-core ones do not take all of them.
     """
     lock_reset()
     for _ in range(SEQ_READS):
         read("/proc/self/mounts")
     locks, _ = lock_stat()
     seq_file = most_taken(locks, "&p->lock", SEQ_READS)
+    plain_area(path, 4 * CALIBRATE_PAGES * PAGE >> 20)
     lock_reset()
     area, paged_out = page_out_some()
     locks, _ = lock_stat()
     area.close()
+    run("swapoff", path)
+    os.unlink(path)
     if paged_out < CALIBRATE_PAGES * 3 // 4:
         fail(f"only {paged_out} of {CALIBRATE_PAGES} pages were swapped out on demand")
     return {
@@ -142,12 +157,8 @@ def calibrate():
 def control(path):
     """swap_avail_lock as lock_stat counts it while a plain area comes and goes: if this
     is 0, the 0 that is measured later means nothing."""
-    with open(path, "wb") as f:
-        os.posix_fallocate(f.fileno(), 0, 4 << 20)
-    os.chmod(path, 0o600)
-    run("mkswap", path)
     lock_reset()
-    run("swapon", path)
+    plain_area(path, 4)
     run("swapoff", path)
     locks, _ = lock_stat()
     os.unlink(path)
@@ -227,9 +238,9 @@ def main():
 
     disks = drives()
     avail_control = control(f"{disks[0][1]}/control.swap")
+    calibration = calibrate(f"{disks[0][1]}/control.swap")
     setup(how, [place for _, place in disks], size_mb)
     swaps = read("/proc/swaps")
-    calibration = calibrate()
     # what the calibration leaves behind is not to be measured
     os.sync()
     time.sleep(0.5)
@@ -255,7 +266,7 @@ def main():
     for key, name in calibration.items():
         if key in ("seq_file", "paged_out"):
             continue
-        contentions, acquisitions, places = locks.get(name, [0, 0, []]) if name else [None, None, []]
+        contentions, acquisitions, places = locks.get(name, [0, 0, []])[:3] if name else [None, None, []]
         named[key] = {"class": name, "contentions": contentions, "acquisitions": acquisitions,
                       "places": places}
     top = sorted(locks.items(), key=lambda x: -x[1][1])[:40]

@@ -165,10 +165,10 @@ static inline unsigned int scaleswap_space_shift(unsigned int shift)
  * Context: any. Changes only at boot, before there are areas.
  * Return: its slots.
  */
-static inline int scaleswap_space_pages(int pages)
+static inline unsigned long scaleswap_space_pages(unsigned long pages)
 {
 	if (static_branch_unlikely(&scaleswap_key))
-		return 1 << SCALESWAP_SPACE_SHIFT;
+		return 1UL << SCALESWAP_SPACE_SHIFT;
 	return pages;
 }
 
@@ -318,23 +318,6 @@ static inline unsigned long scaleswap_free_pages(unsigned long free)
 }
 
 /**
- * scaleswap_reused - has a folio got an entry of another area?
- * @si: the area in which it was found
- * @entry: where it is now
- *
- * Entries of per-core and plain areas must not be taken for each other.
- *
- * Context: folio locked.
- * Return: true if so, and the folio is not the one that was looked for.
- */
-static inline bool scaleswap_reused(const struct swap_info_struct *si,
-				    swp_entry_t entry)
-{
-	return static_branch_unlikely(&scaleswap_key) &&
-	       swp_type(entry) != si->type;
-}
-
-/**
  * scaleswap_mm_init - a new mm has no number
  * @mm: the mm, maybe copied from another
  *
@@ -447,7 +430,7 @@ static inline unsigned int scaleswap_space_shift(unsigned int shift)
 	return shift;
 }
 
-static inline int scaleswap_space_pages(int pages)
+static inline unsigned long scaleswap_space_pages(unsigned long pages)
 {
 	return pages;
 }
@@ -505,12 +488,6 @@ static inline bool scaleswap_slot_cached(const struct swap_info_struct *si,
 static inline unsigned long scaleswap_free_pages(unsigned long free)
 {
 	return free;
-}
-
-static inline bool scaleswap_reused(const struct swap_info_struct *si,
-				    swp_entry_t entry)
-{
-	return false;
 }
 
 static inline void scaleswap_mm_init(struct mm_struct *mm)

@@ -314,6 +314,9 @@ static enum ssw_result ssw_alloc_foreign(struct ssw_order *o, int cpu, int order
 		else
 			WRITE_ONCE(o->spill_left, 0);
 		tried = at;
+	} else if (left) {
+		/* The order has changed; see __scaleswap_alloc_swap(). */
+		WRITE_ONCE(o->spill_left, 0);
 	}
 	for (at = first; at < nr; at++) {
 		if (at == tried)
@@ -340,10 +343,11 @@ static enum ssw_result ssw_alloc_reclaim(struct ssw_order *o, int cpu, int order
 	const struct ssw_list *list = &o->list;
 	unsigned int first = own ? 0 : READ_ONCE(list->nr_own);
 	unsigned int nr = own ? READ_ONCE(list->nr_own) : READ_ONCE(list->nr);
-	unsigned int turn = READ_ONCE(o->turn);
+	unsigned int turn = READ_ONCE(o->reclaim_turn);
 
 	if (order || !vm_swap_full() || nr <= first)
 		return SSW_FULL;
+	WRITE_ONCE(o->reclaim_turn, turn + SSW_RECLAIM_AREAS);
 	for (unsigned int i = 0; i < min(nr - first, SSW_RECLAIM_AREAS); i++) {
 		unsigned int at = first + (turn + i) % (nr - first);
 
@@ -372,6 +376,7 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 	enum ssw_result result;
 	struct ssw_order *o;
 	unsigned int seq;
+	bool own_reclaimed;
 	bool changed;
 	int tries = 0;
 
@@ -387,7 +392,8 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 		seq = read_seqcount_begin(&o->seq);
 		result = ssw_alloc_own(o, cpu, order, entry);
 		/* Not for each page that goes elsewhere because they are full. */
-		if (result == SSW_FULL && !READ_ONCE(o->spill_left))
+		own_reclaimed = !READ_ONCE(o->spill_left);
+		if (result == SSW_FULL && own_reclaimed)
 			result = ssw_alloc_reclaim(o, cpu, order, entry, true);
 		if (result == SSW_FULL)
 			result = ssw_alloc_foreign(o, cpu, order, entry);
@@ -395,6 +401,8 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 		changed = read_seqcount_retry(&o->seq, seq);
 	} while (result == SSW_FULL && changed && ++tries < SSW_ORDER_TRIES);
 
+	if (result == SSW_FULL && !own_reclaimed)
+		result = ssw_alloc_reclaim(o, cpu, order, entry, true);
 	if (result == SSW_FULL)
 		result = ssw_alloc_reclaim(o, cpu, order, entry, false);
 	if (result == SSW_OK)

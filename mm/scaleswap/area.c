@@ -283,9 +283,8 @@ void __scaleswap_close(struct swap_info_struct *si)
 	if (space)
 		WRITE_ONCE(space->closed, true);
 	mutex_unlock(&ssw_mutex);
-	if (!space)
-		return;
-	synchronize_rcu();
+	if (space)
+		synchronize_rcu();
 	/* There may be little swap space left all of a sudden. */
 	ssw_count_flush();
 }

@@ -13,7 +13,6 @@
 #include <linux/rcupdate.h>
 #include <linux/seq_file.h>
 #include <linux/swap.h>
-#include <linux/swap_cgroup.h>
 #include <linux/swapops.h>
 
 #include "internal.h"
@@ -100,7 +99,8 @@ static int ssw_slots_show(struct seq_file *m, void *v)
 		seq_printf(m, "%u %llx ", ssw_word_mm(word), ssw_word_vpn(word));
 	else
 		seq_puts(m, "- - ");
-	seq_printf(m, "%u\n", lookup_swap_cgroup_id(swp_entry(type, slot)));
+	seq_printf(m, "%u\n", IS_ENABLED(CONFIG_MEMCG) ?
+		   scaleswap_cgroup_id(swp_entry(type, slot)) : 0);
 	return 0;
 }
 

@@ -171,16 +171,18 @@ struct ssw_list {
  *       list changed meanwhile or not, since the area decides; that it finds
  *       nothing is only true if the list did not change
  * @turn: counts allocations, to take turns among own areas of equal priority
+ * @reclaim_turn: counts areas that were looked through for slots to reclaim
  * @spill_index: index of the foreign area that served last
  * @spill_left: how many more pages to put there before searching again
  * @list: the areas
  *
- * @turn and @spill_* are hints. They are written without synchronization by
+ * @turn, @reclaim_turn and @spill_* are hints. They are written without synchronization by
  * whoever runs on the CPU.
  */
 struct ssw_order {
 	seqcount_t seq;
 	u32 turn;
+	u32 reclaim_turn;
 	u16 spill_index;
 	u16 spill_left;
 	struct ssw_list list;

@@ -273,6 +273,7 @@ bool scaleswap_free(swp_entry_t entry, unsigned int nr)
 			ssw_run_flush(&run);
 			rcu_read_unlock();
 			rcu_read_lock();
+			space = ssw_entry_space(entry);
 		}
 	}
 	ssw_run_flush(&run);

@@ -93,7 +93,8 @@ void ssw_thread_notice(struct ssw_area *area, unsigned int queued)
 	struct ssw_space *space = area->space;
 
 	ssw_deleg_add(SSW_DELEG_FREES);
-	if (queued == 1 && !timer_pending(&area->timer))
+	/* Always, as another's cluster may not be in the queue yet. */
+	if (!timer_pending(&area->timer))
 		mod_timer(&area->timer, jiffies + SSW_IDLE_DELAY);
 	if (queued == READ_ONCE(ssw_wake_threshold))
 		ssw_thread_wake(area->si->type);
