@@ -404,12 +404,12 @@ SSW_BODY(deleg, busy_area_goes)
 
 	if (ssw_nr_possible() < 2)
 		SKIP(return, "needs two CPUs");
-	crowd_start(_metadata, &c, 120);
+	crowd_start(_metadata, &c, 60);
 	cpu = c.a.cpu[c.busy];
 	crowd_more(_metadata, &c, 1);
-	for (int round = 0; round < 3; round++) {
+	for (int round = 0; round < 2; round++) {
 		const char *path = c.a.path[c.busy];
-		bool offline = round != 1;
+		bool offline = round == 0;
 
 		if (offline)
 			ASSERT_EQ(0, ssw_set_online(cpu, false)) TH_LOG("round %d", round);
@@ -503,6 +503,8 @@ SSW_BODY(deleg, freed_by_others)
 SSW_BODY(deleg, tables)
 {
 	const size_t pages = 8 * 512 - 1;
+	/* With lockdep an address_space and other structures are much larger. */
+	const long long more = access("/proc/lockdep", F_OK) ? 1 : 3;
 	long long bytes, empty, used, tables;
 	char *p;
 	int t, big;
@@ -515,7 +517,7 @@ SSW_BODY(deleg, tables)
 		ASSERT_LE(0, big);
 		empty = ssw_area(big, "table_bytes");
 		TH_LOG("unused: %lld bytes for %lld slots", empty, ssw_area(big, "pages"));
-		EXPECT_GE(ssw_area(big, "pages"), empty);
+		EXPECT_GE(ssw_area(big, "pages") * more, empty);
 		ASSERT_EQ(0, ssw_swapoff(ssw_bdev(0)));
 	}
 	ASSERT_EQ(0, ssw_mkfile(ssw_file(0), pages));
@@ -523,7 +525,7 @@ SSW_BODY(deleg, tables)
 	ASSERT_LE(0, t);
 	EXPECT_EQ(0, ssw_area(t, "tables"));
 	empty = ssw_area(t, "table_bytes");
-	EXPECT_GE((long long)pages, empty);
+	EXPECT_GE((long long)pages * more, empty);
 	/* In use, and full: at most 16 bytes a slot. */
 	ASSERT_EQ(0, ssw_pin(0));
 	p = ssw_map(pages, false);

@@ -5,6 +5,7 @@
  * and unmap them. Each ends with nothing left in swap.
  */
 #include <sys/mount.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include "ssw_body.h"
 
@@ -698,6 +699,57 @@ SSW_BODY(users, hibernation)
 	ssw_stamp(p, PAGES, 2);
 	EXPECT_EQ(PAGES, ssw_pageout(p, PAGES));
 	EXPECT_EQ(0, ssw_wrong(p, PAGES, 2));
+}
+
+/*
+ * The whole way there and back, with a per-core area to take the image: the
+ * kernel's own test mode writes it, reads it again and resumes from it. Or it is
+ * refused, and nothing has changed.
+ */
+SSW_BODY(users, hibernated_and_back)
+{
+	char state[128] = "", disk[128] = "", dev[32];
+	struct ssw_areas a;
+	struct stat st;
+	int ret;
+	char *p;
+
+	ssw_read("/sys/power/state", state, sizeof(state));
+	ssw_read("/sys/power/disk", disk, sizeof(disk));
+	if (!strstr(state, "disk") || !strstr(disk, "test_resume"))
+		SKIP(return, "the kernel cannot hibernate (CONFIG_HIBERNATION; /sys/power/state: '%s', disk: '%s')",
+		     state, disk);
+	if (!ssw_bdev(0))
+		SKIP(return, "SSW_BDEVS names no spare block device");
+	ASSERT_EQ(0, ssw_areas_on(&a, 100000, 1));
+	ASSERT_EQ(0, ssw_pin(a.cpu[0]));
+	p = ssw_map(2 * PAGES, false);
+	ssw_stamp(p, 2 * PAGES, 1);
+	ASSERT_EQ(PAGES, ssw_pageout(p, PAGES));
+	ssw_evict("ssw");
+	/* Where to write to. It also looks for an image there, and finds none. */
+	ASSERT_EQ(0, stat(a.path[0], &st));
+	snprintf(dev, sizeof(dev), "%u:%u", major(st.st_rdev), minor(st.st_rdev));
+	ssw_write("/sys/power/resume", dev);
+	ssw_write("/sys/power/image_size", "0");
+	ssw_write("/proc/sys/vm/drop_caches", "3");
+	ASSERT_EQ(0, ssw_write("/sys/power/disk", "test_resume"));
+	ret = ssw_write("/sys/power/state", "disk");
+	if (ret)
+		TH_LOG("refused: %s", strerror(-ret));
+	else
+		TH_LOG("hibernated and back");
+	EXPECT_TRUE(!ret || ret == -ENODEV || ret == -ENOSPC || ret == -EOPNOTSUPP || ret == -EPERM)
+		TH_LOG("%s", strerror(-ret));
+	EXPECT_EQ(1, ssw_area_count());
+	EXPECT_EQ(0, ssw_wrong(p, 2 * PAGES, 1));
+	ssw_stamp(p, 2 * PAGES, 2);
+	EXPECT_EQ(2 * PAGES, ssw_pageout(p, 2 * PAGES));
+	ssw_evict("ssw");
+	EXPECT_EQ(0, ssw_wrong(p, 2 * PAGES, 2));
+	munmap(p, 2 * PAGES * SSW_PAGE);
+	/* No slot of the image is left behind. */
+	EXPECT_GE(4 * SSW_SLACK, ssw_used_at_most(SSW_SLACK));
 }
 
 TEST_HARNESS_MAIN
