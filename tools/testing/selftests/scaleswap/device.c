@@ -113,7 +113,8 @@ SSW_BODY(device, discard_pages)
 			ssw_evict("ssw");
 			usleep(20000);
 		}
-		EXPECT_LT(before, discards(&sectors)) TH_LOG("round %d: nothing was discarded", round);
+		EXPECT_LT(before, discards(&sectors))
+			TH_LOG("round %d: nothing was discarded", round);
 		EXPECT_EQ(0, ssw_wrong(keep, 100, round)) TH_LOG("round %d", round);
 	}
 	TH_LOG("%lld discards, %lld sectors", discards(NULL), sectors);
@@ -128,7 +129,8 @@ SSW_BODY(device, discard_pages)
 		ssw_pageout(p, 300);
 		ASSERT_EQ(0, ssw_wrong(p, 300, round + 1)) TH_LOG("round %d", round);
 		for (int i = 301; i < 1200; i += 2) {
-			ASSERT_EQ(0, ssw_wrong(p + i * SSW_PAGE, 1, round)) TH_LOG("round %d", round);
+			ASSERT_EQ(0, ssw_wrong(p + i * SSW_PAGE, 1, round))
+				TH_LOG("round %d", round);
 		}
 		munmap(p, 1200 * SSW_PAGE);
 	}
@@ -244,7 +246,8 @@ SSW_BODY(device, bad_blocks)
 		EXPECT_LE((long)usable - SSW_SLACK, per[t]) TH_LOG("round %d", round);
 		EXPECT_GE((long long)usable, ssw_area(t, "used"));
 		memset(seen, 0, sizeof(seen));
-		twice = bad = 0;
+		twice = 0;
+		bad = 0;
 		for (size_t i = 0; i < pages; i++) {
 			uint64_t e = ssw_pagemap(p + i * SSW_PAGE);
 

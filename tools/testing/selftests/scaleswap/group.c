@@ -63,7 +63,8 @@ static long long cg_disagrees(const char *group)
 	long long diff = 0;
 
 	for (int i = 0; i < 250; i++) {
-		diff = ssw_sum("used") - cg(group, "memory.swap.current", NULL) / (long long)SSW_PAGE;
+		diff = ssw_sum("used") -
+		       cg(group, "memory.swap.current", NULL) / (long long)SSW_PAGE;
 		if (!diff)
 			break;
 		usleep(20000);
@@ -200,7 +201,8 @@ SSW_BODY(group, limit_and_events)
 	EXPECT_EQ(0, fail);
 	member_step(&m, OUT);
 	EXPECT_GE(limit * (long long)SSW_PAGE, cg("ssw-a", "memory.swap.current", NULL));
-	EXPECT_LE((limit - SSW_SLACK) * (long long)SSW_PAGE, cg("ssw-a", "memory.swap.current", NULL));
+	EXPECT_LE((limit - SSW_SLACK) * (long long)SSW_PAGE,
+		  cg("ssw-a", "memory.swap.current", NULL));
 	EXPECT_LE(1, cg("ssw-a", "memory.swap.events", "max") - max);
 	EXPECT_LE(1, cg("ssw-a", "memory.swap.events", "fail") - fail);
 	EXPECT_EQ(0, cg_disagrees("ssw-a")) TH_LOG("slots leak when the group is at its limit");
@@ -216,7 +218,8 @@ SSW_BODY(group, limit_and_events)
 	member_step(&m, STAMP);
 	member_step(&m, OUT);
 	EXPECT_EQ(fail, cg("ssw-a", "memory.swap.events", "fail"));
-	EXPECT_LE((PAGES - SSW_SLACK) * (long long)SSW_PAGE, cg("ssw-a", "memory.swap.current", NULL));
+	EXPECT_LE((PAGES - SSW_SLACK) * (long long)SSW_PAGE,
+		  cg("ssw-a", "memory.swap.current", NULL));
 	EXPECT_TRUE(member_step(&m, CHECK)) TH_LOG("a page is wrong");
 	EXPECT_FALSE(member_step(&m, LEAVE));
 	EXPECT_EQ(0, m.status);

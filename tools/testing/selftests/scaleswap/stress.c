@@ -450,7 +450,7 @@ static void worker(int nr, enum kind kind, uint64_t life)
 		case TMPFILE:
 			if (!pick(64))
 				cut_and_grow(&r, fd);
-			/* fall through */
+			__attribute__((__fallthrough__));
 		default:
 			step(me, &r);
 		}
@@ -720,7 +720,8 @@ static bool look_after(uint64_t *lives)
 
 			if (status && !s->wrong &&
 			    (killed ? !opt.soak || i % 2 == 0 : WEXITSTATUS(status) != 41)) {
-				say("worker %u (%s) ended with status %#x", i, kinds[s->kind], status);
+				say("worker %u (%s) ended with status %#x", i,
+				    kinds[s->kind], status);
 				good = false;
 			}
 			s->pid = 0;

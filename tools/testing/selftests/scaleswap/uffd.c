@@ -178,7 +178,8 @@ SSW_BODY(uffd, move_swapped)
 				moved += mv.moved / (int64_t)SSW_PAGE;
 				break;
 			}
-			ASSERT_TRUE(errno == EAGAIN || errno == EBUSY) TH_LOG("%s", strerror(errno));
+			ASSERT_TRUE(errno == EAGAIN || errno == EBUSY)
+				TH_LOG("%s", strerror(errno));
 			if (mv.moved > 0) {
 				moved += mv.moved / (int64_t)SSW_PAGE;
 				mv.dst += mv.moved;

@@ -101,7 +101,8 @@ SSW_BODY(users, zero_pages)
 		for (int i = 0; i < PAGES; i++) {
 			const char *q = p + i * SSW_PAGE;
 
-			ASSERT_EQ(0, i % 2 == round % 2 ? ssw_not_zero(q, 1) : ssw_wrong(q, 1, round))
+			ASSERT_EQ(0, i % 2 == round % 2 ? ssw_not_zero(q, 1) :
+				     ssw_wrong(q, 1, round))
 				TH_LOG("round %d page %d", round, i);
 		}
 		/* All slots free, the next round gets the same ones. */
@@ -128,7 +129,8 @@ SSW_BODY(users, munmap_in_pieces)
 	for (int i = 4; i < PAGES; i += 16) {
 		to.iov_base = copy + i * SSW_PAGE;
 		from.iov_base = p + i * SSW_PAGE;
-		to.iov_len = from.iov_len = 4 * SSW_PAGE;
+		from.iov_len = 4 * SSW_PAGE;
+		to.iov_len = from.iov_len;
 		ASSERT_EQ(4 * SSW_PAGE, process_vm_readv(getpid(), &to, 1, &from, 1, 0));
 		EXPECT_EQ(0, ssw_wrong_as(to.iov_base, 4, 1, from.iov_base));
 	}
@@ -412,7 +414,8 @@ static void taken_apart(struct __test_metadata *_metadata, int kb, size_t folios
 	/* In each block: every other page of the first half goes. */
 	for (size_t f = 0; f < folios; f++)
 		for (size_t i = 0; i < per / 2; i += 2)
-			ASSERT_EQ(0, madvise(p + (f * per + i) * SSW_PAGE, SSW_PAGE, MADV_DONTNEED));
+			ASSERT_EQ(0, madvise(p + (f * per + i) * SSW_PAGE, SSW_PAGE,
+					     MADV_DONTNEED));
 	EXPECT_GE(used - (long long)(pages / 4) + SSW_SLACK, ssw_used_at_most(used - pages / 4));
 	/* In the first block: the last quarter is unmapped, while a child has it. */
 	pid = ssw_fork();
@@ -626,7 +629,8 @@ SSW_BODY(users, mprotect_and_advice)
 	ssw_evict("ssw");
 	ASSERT_EQ(0, madvise(p, 300 * SSW_PAGE, MADV_FREE));
 	for (int i = 0; i < 300; i++) {
-		EXPECT_TRUE(!ssw_not_zero(p + i * SSW_PAGE, 1) || !ssw_wrong(p + i * SSW_PAGE, 1, 1));
+		EXPECT_TRUE(!ssw_not_zero(p + i * SSW_PAGE, 1) ||
+			    !ssw_wrong(p + i * SSW_PAGE, 1, 1));
 	}
 	EXPECT_EQ(0, ssw_wrong(p + 300 * SSW_PAGE, PAGES - 300, 1));
 }
