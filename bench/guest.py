@@ -232,7 +232,8 @@ def main():
     if not os.path.exists(LOCK_STAT):
         fail("this kernel has no /proc/lock_stat")
     zswap = "/sys/module/zswap/parameters/enabled"
-    if os.path.exists(zswap):
+    # writing even an N would set zswap up
+    if os.path.exists(zswap) and open(zswap).read().strip() == "Y":
         with open(zswap, "w") as f:
             f.write("N")
 

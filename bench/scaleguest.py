@@ -355,7 +355,8 @@ def main():
     o = json.loads(sys.argv[1])
     write("/proc/self/oom_score_adj", "-1000")
     zswap = "/sys/module/zswap/parameters/enabled"
-    if os.path.exists(zswap):
+    # writing even an N would set zswap up
+    if os.path.exists(zswap) and open(zswap).read().strip() == "Y":
         write(zswap, "N")
     print("begin", flush=True)
     result = PARTS[o["part"]](o)

@@ -306,7 +306,9 @@ static inline long long ssw_used_at_most(long long max)
 		used = ssw_sum("used");
 		if (used <= max)
 			break;
-		ssw_write(SSW_CG "/ssw/memory.reclaim", "4M");
+		/* In a small group a reclaim takes long: not every time. */
+		if (i % 10 == 5)
+			ssw_write(SSW_CG "/ssw/memory.reclaim", "4M");
 		usleep(20000);
 	}
 	return used;
