@@ -22,17 +22,25 @@
 
 DEFINE_STATIC_KEY_FALSE(scaleswap_key);
 
-static bool ssw_boot_core __initdata;
+static unsigned int ssw_boot_mechs __initdata;
 
 /* Names that scaleswap= knows. Not every kernel has all of them built in. */
-static const char * const ssw_mechanisms[] = {
-	"core", "lru", "evict", "poll", "zbatch", "defrag",
+static const char * const ssw_mechanisms[SSW_NR_MECHS] = {
+	[SSW_MECH_CORE] = "core",
+	[SSW_MECH_LRU] = "lru",
+	[SSW_MECH_EVICT] = "evict",
+	[SSW_MECH_POLL] = "poll",
+	[SSW_MECH_ZBATCH] = "zbatch",
+	[SSW_MECH_DEFRAG] = "defrag",
 };
+
+static const unsigned int ssw_built_in = BIT(SSW_MECH_CORE) |
+	(IS_ENABLED(CONFIG_SCALESWAP_LRU) ? BIT(SSW_MECH_LRU) : 0);
 
 /**
  * ssw_parse_boot - parse the value of the boot parameter scaleswap=
  * @arg: "on", "off", or mechanisms separated by commas; NULL counts as wrong
- * @core: set to whether the core (per-core areas) is to be on
+ * @mechs: set to what is to be on, a bit for each enum ssw_mech
  * @tell: whether to report in the kernel log what is left out
  *
  * The other mechanisms work on per-core areas, so any of them turns the core
@@ -42,15 +50,15 @@ static const char * const ssw_mechanisms[] = {
  * Context: early boot; does not sleep.
  * Return: false if @arg has a word that means nothing.
  */
-bool ssw_parse_boot(const char *arg, bool *core, bool tell)
+bool ssw_parse_boot(const char *arg, unsigned int *mechs, bool tell)
 {
 	bool good = true;
 
-	*core = false;
+	*mechs = 0;
 	if (!arg || !strcmp(arg, "off"))
 		return arg;
 	if (!strcmp(arg, "on")) {
-		*core = true;
+		*mechs = ssw_built_in;
 		return true;
 	}
 	do {
@@ -68,10 +76,10 @@ bool ssw_parse_boot(const char *arg, bool *core, bool tell)
 				pr_warn("scaleswap= does not know '%.*s', leaving it out\n",
 					(int)len, arg);
 		} else {
-			if (i > 0 && tell)
+			if (!(ssw_built_in & BIT(i)) && tell)
 				pr_warn("'%s' is not built into this kernel, leaving it out\n",
 					ssw_mechanisms[i]);
-			*core = true;
+			*mechs |= BIT(SSW_MECH_CORE) | (ssw_built_in & BIT(i));
 		}
 		arg += len;
 	} while (*arg++ == ',');
@@ -80,12 +88,24 @@ bool ssw_parse_boot(const char *arg, bool *core, bool tell)
 
 static int __init ssw_setup(char *arg)
 {
-	if (!ssw_parse_boot(arg, &ssw_boot_core, true))
+	if (!ssw_parse_boot(arg, &ssw_boot_mechs, true))
 		pr_err("bad value in scaleswap=%s; use on, off or a list of core,lru,evict,poll,zbatch,defrag\n",
 		       arg ? arg : "");
 	return 0;
 }
 early_param("scaleswap", ssw_setup);
+
+/**
+ * ssw_boot_has - did the boot parameter ask for a mechanism?
+ * @mech: which
+ *
+ * Context: while booting.
+ * Return: true if so, and this kernel has it.
+ */
+bool __init ssw_boot_has(enum ssw_mech mech)
+{
+	return ssw_boot_mechs & BIT(mech);
+}
 
 static int ssw_cpu_to_node(int cpu)
 {
@@ -161,7 +181,7 @@ static int __init ssw_init(void)
 		pr_err("cannot create /sys/kernel/mm/scaleswap: %d\n", err);
 	if (!err)
 		err = ssw_table_init();
-	if (!err && ssw_boot_core) {
+	if (!err && ssw_boot_has(SSW_MECH_CORE)) {
 		err = ssw_order_init();
 		if (!err)
 			err = ssw_thread_init();

@@ -46,14 +46,39 @@
 #define SSW_NO_HOME	(-1)
 
 /**
- * enum ssw_stat_item - where swap slots came from, counted in pages
+ * enum ssw_mech - mechanisms that scaleswap= switches
+ * @SSW_MECH_CORE: per-core areas, on with each of the others
+ * @SSW_MECH_LRU: LRU shards
+ * @SSW_MECH_EVICT: evictor pool
+ * @SSW_MECH_POLL: critical faults on poll queues
+ * @SSW_MECH_ZBATCH: zswap batching
+ * @SSW_MECH_DEFRAG: live defragmentation
+ * @SSW_NR_MECHS: number of the above
+ */
+enum ssw_mech {
+	SSW_MECH_CORE,
+	SSW_MECH_LRU,
+	SSW_MECH_EVICT,
+	SSW_MECH_POLL,
+	SSW_MECH_ZBATCH,
+	SSW_MECH_DEFRAG,
+	SSW_NR_MECHS,
+};
+
+/**
+ * enum ssw_stat_item - where swap slots came from and what LRU shards did
  * @SSW_ALLOC_OWN: an area homed on the allocating CPU
  * @SSW_ALLOC_NODE: another CPU's area, same node
  * @SSW_ALLOC_REMOTE: another CPU's area, other node
  * @SSW_ALLOC_PLAIN: a plain area
  * @SSW_ALLOC_FAIL: none; every area was full, or the plain ones had no block of
  *                  the folio's order
+ * @SSW_LRU_RETURNED: refaults that went back to the shard that they had been in
+ * @SSW_LRU_FOREIGN: times that direct reclaim began at another CPU's shard,
+ *                   since it was behind
  * @SSW_NR_STAT_ITEMS: number of the above
+ *
+ * All but the last are counted in pages.
  */
 enum ssw_stat_item {
 	SSW_ALLOC_OWN,
@@ -61,11 +86,13 @@ enum ssw_stat_item {
 	SSW_ALLOC_REMOTE,
 	SSW_ALLOC_PLAIN,
 	SSW_ALLOC_FAIL,
+	SSW_LRU_RETURNED,
+	SSW_LRU_FOREIGN,
 	SSW_NR_STAT_ITEMS,
 };
 
 /**
- * enum ssw_fallback - why an own area did not serve an allocation
+ * enum ssw_fallback - why a CPU could not keep to what is its own
  * @SSW_FB_OWN_FULL: the own areas had no room
  * @SSW_FB_NO_AREA: the CPU has no area of its own
  * @SSW_FB_NO_BLOCK: areas had room, but no free block of the folio's order;
@@ -77,6 +104,8 @@ enum ssw_stat_item {
  * @SSW_FB_NO_RMAP: a slot's word could not say which page table entry refers
  *                  to it (no id for the mm, or an address of more than 48
  *                  bits), and counts one reference instead
+ * @SSW_FB_NO_SHARD: no memory for an LRU shard; the folio went to the lists of
+ *                   the memcg and node that all CPUs share
  * @SSW_NR_FALLBACKS: number of the above
  *
  * The trace event scaleswap_fallback shows these by name.
@@ -88,6 +117,7 @@ enum ssw_fallback {
 	SSW_FB_ALL_FULL,
 	SSW_FB_NO_TABLE,
 	SSW_FB_NO_RMAP,
+	SSW_FB_NO_SHARD,
 	SSW_NR_FALLBACKS,
 };
 
@@ -214,7 +244,8 @@ struct ssw_candidate {
 
 /* core.c */
 extern const struct ssw_topology ssw_topology;
-bool ssw_parse_boot(const char *arg, bool *core, bool tell);
+bool ssw_parse_boot(const char *arg, unsigned int *mechs, bool tell);
+bool ssw_boot_has(enum ssw_mech mech);
 
 /* area.c */
 extern struct mutex ssw_mutex;
@@ -284,6 +315,12 @@ static inline void ssw_deleg_add(enum ssw_deleg_item item)
 {
 	this_cpu_inc(ssw_deleg_stat[item]);
 }
+
+/* lru.c */
+extern unsigned int ssw_lru_shards;
+unsigned int ssw_lru_own(void);
+unsigned long ssw_lru_allocated(void);
+unsigned int ssw_lru_bytes(void);
 
 /* sysctl.c */
 extern int ssw_bind;

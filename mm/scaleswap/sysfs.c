@@ -100,6 +100,7 @@ SSW_STAT_ATTR(no_block, ssw_fallback_read(SSW_FB_NO_BLOCK));
 SSW_STAT_ATTR(all_full, ssw_fallback_read(SSW_FB_ALL_FULL));
 SSW_STAT_ATTR(no_table, ssw_fallback_read(SSW_FB_NO_TABLE));
 SSW_STAT_ATTR(no_rmap, ssw_fallback_read(SSW_FB_NO_RMAP));
+SSW_STAT_ATTR(no_shard, ssw_fallback_read(SSW_FB_NO_SHARD));
 
 static struct attribute *ssw_fallback_attrs[] = {
 	&own_full_attr.attr,
@@ -108,6 +109,7 @@ static struct attribute *ssw_fallback_attrs[] = {
 	&all_full_attr.attr,
 	&no_table_attr.attr,
 	&no_rmap_attr.attr,
+	&no_shard_attr.attr,
 	NULL,
 };
 
@@ -115,6 +117,30 @@ static const struct attribute_group ssw_fallback_group = {
 	.name = "fallback",
 	.attrs = ssw_fallback_attrs,
 };
+
+/* lru/ */
+
+#ifdef CONFIG_SCALESWAP_LRU
+SSW_STAT_ATTR(shards, (u64)READ_ONCE(ssw_lru_shards));
+SSW_STAT_ATTR(allocated, (u64)ssw_lru_allocated());
+SSW_STAT_ATTR(shard_bytes, (u64)ssw_lru_bytes());
+SSW_STAT_ATTR(returned, ssw_stat_read(SSW_LRU_RETURNED));
+SSW_STAT_ATTR(foreign, ssw_stat_read(SSW_LRU_FOREIGN));
+
+static struct attribute *ssw_lru_attrs[] = {
+	&shards_attr.attr,
+	&allocated_attr.attr,
+	&shard_bytes_attr.attr,
+	&returned_attr.attr,
+	&foreign_attr.attr,
+	NULL,
+};
+
+static const struct attribute_group ssw_lru_group = {
+	.name = "lru",
+	.attrs = ssw_lru_attrs,
+};
+#endif
 
 /* deleg/ */
 
@@ -372,6 +398,10 @@ int __init ssw_sysfs_init(void)
 	err = sysfs_create_group(root, &ssw_root_group);
 	if (!err)
 		err = sysfs_create_group(root, &ssw_deleg_group);
+#ifdef CONFIG_SCALESWAP_LRU
+	if (!err)
+		err = sysfs_create_group(root, &ssw_lru_group);
+#endif
 	if (!err)
 		err = sysfs_create_group(stats, &ssw_stat_group);
 	if (!err)

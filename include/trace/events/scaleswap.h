@@ -53,7 +53,8 @@ TRACE_EVENT(scaleswap_fallback,
 		  __print_symbolic(__entry->reason,
 				   { 0, "own_full" }, { 1, "no_area" },
 				   { 2, "no_block" }, { 3, "all_full" },
-				   { 4, "no_table" }, { 5, "no_rmap" }),
+				   { 4, "no_table" }, { 5, "no_rmap" },
+				   { 6, "no_shard" }),
 		  __entry->order)
 );
 

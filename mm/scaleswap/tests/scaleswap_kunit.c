@@ -270,15 +270,24 @@ static void ssw_test_parse_boot(struct kunit *test)
 		{ "off,core", false, true },
 		{ NULL, false, false },
 	};
-	bool core;
+	const unsigned int lru = IS_ENABLED(CONFIG_SCALESWAP_LRU) ? BIT(SSW_MECH_LRU) : 0;
+	unsigned int mechs;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
-		core = !want[i].core;
-		KUNIT_EXPECT_EQ_MSG(test, ssw_parse_boot(want[i].arg, &core, false),
+		mechs = ~0U;
+		KUNIT_EXPECT_EQ_MSG(test, ssw_parse_boot(want[i].arg, &mechs, false),
 				    want[i].good, "'%s'", want[i].arg);
-		KUNIT_EXPECT_EQ_MSG(test, core, want[i].core, "'%s'", want[i].arg);
+		KUNIT_EXPECT_EQ_MSG(test, mechs & BIT(SSW_MECH_CORE),
+				    want[i].core ? BIT(SSW_MECH_CORE) : 0, "'%s'",
+				    want[i].arg);
 	}
+	ssw_parse_boot("on", &mechs, false);
+	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | lru);
+	ssw_parse_boot("lru", &mechs, false);
+	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | lru);
+	ssw_parse_boot("core", &mechs, false);
+	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE));
 }
 
 /*

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ScaleSwap: core-affine LRU shards, as the rest of mm sees them.
+ *
+ * A memcg and node has one lruvec, the whole, and with scaleswap=lru up to one
+ * more for each CPU, the shards. A number in the folio's flags says in which of
+ * them the folio is; 0 is the whole. All that is counted per memcg and node
+ * (statistics, workingset ages, congestion) stays with the whole; a shard has
+ * lists, their lock, their sizes, and the cost of reclaiming from them.
+ *
+ * Included by <linux/memcontrol.h>. The rules are in mm/scaleswap/lru.c.
+ */
+#ifndef _LINUX_SCALESWAP_LRU_H
+#define _LINUX_SCALESWAP_LRU_H
+
+#include <linux/jump_label.h>
+#include <linux/mm.h>
+#include <linux/mmzone.h>
+
+struct folio;
+
+#ifdef CONFIG_SCALESWAP_LRU
+
+/**
+ * struct scaleswap_shard - LRU lists of one memcg and node for one CPU or some
+ * @lruvec: lists and lock; everything else in it that is not per list is unused
+ * @whole: lruvec of the memcg and node
+ * @id: number in the folios' flags, from 1
+ * @clock: how often the lists were scanned, see ssw_lru_scanned()
+ * @seen: pages at the last look at @clock
+ * @size: pages by zone and list, under @lruvec's lock
+ */
+struct scaleswap_shard {
+	struct lruvec lruvec;
+	struct lruvec *whole;
+	unsigned int id;
+	unsigned long clock;
+	unsigned long seen;
+	unsigned long size[MAX_NR_ZONES][NR_LRU_LISTS];
+};
+
+/**
+ * struct scaleswap_shards - the shards of a memcg and node
+ * @nr: how many there are
+ * @cursor: which one is looked at next, by those who take turns
+ * @clock: as in struct scaleswap_shard, of the whole's own lists
+ * @seen: as in struct scaleswap_shard, of the whole's own lists
+ * @shard: by number, from 1; NULL where no folio was yet. Once set it stays,
+ *         until the memcg is freed
+ */
+struct scaleswap_shards {
+	atomic_t nr;
+	unsigned int cursor;
+	unsigned long clock;
+	unsigned long seen;
+	struct scaleswap_shard *shard[];
+};
+
+DECLARE_STATIC_KEY_FALSE(scaleswap_lru_key);
+
+void __scaleswap_lru_join(struct folio *folio);
+void __scaleswap_lru_refault(struct folio *folio, void *shadow);
+void *__scaleswap_lru_shadow(struct folio *folio, void *shadow);
+void __scaleswap_lru_free(struct lruvec *whole);
+unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
+				    int zone_idx);
+void scaleswap_lru_costs(struct lruvec *whole, unsigned long *anon,
+			 unsigned long *file);
+void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cost);
+bool scaleswap_lru_refuse_gen(void);
+
+/* mm/vmscan.c, for ScaleSwap alone */
+void scaleswap_lru_gen_off(void);
+
+/**
+ * scaleswap_lru_on - are LRU lists sharded?
+ *
+ * Context: any.
+ * Return: true from late in boot on, with scaleswap=lru.
+ */
+static inline bool scaleswap_lru_on(void)
+{
+	return static_branch_unlikely(&scaleswap_lru_key);
+}
+
+/**
+ * scaleswap_lru_id - which shard a folio belongs to
+ * @folio: the folio
+ *
+ * Context: any. It changes only where the folio is on no list and no batch.
+ * Return: the shard's number; 0 if it is none's, or not yet.
+ */
+static inline unsigned int scaleswap_lru_id(const struct folio *folio)
+{
+	return (READ_ONCE(folio->flags) & SCALESWAP_LRU_MASK) >> SCALESWAP_LRU_PGOFF;
+}
+
+/**
+ * scaleswap_lruvec_whole - lruvec of the memcg and node that a lruvec is of
+ * @lruvec: that, or a shard of it
+ *
+ * Context: any.
+ * Return: where statistics and the memcg are found.
+ */
+static inline struct lruvec *scaleswap_lruvec_whole(struct lruvec *lruvec)
+{
+	if (scaleswap_lru_on() && lruvec->shard)
+		return lruvec->shard->whole;
+	return lruvec;
+}
+
+/**
+ * scaleswap_lruvec_of - lruvec that a folio is in, or goes to
+ * @folio: the folio
+ * @whole: lruvec of its memcg and node
+ *
+ * Context: any in which the folio's memcg is stable. For a folio that is on a
+ * list the shard exists: see __scaleswap_lru_join().
+ * Return: a shard, or @whole.
+ */
+static inline struct lruvec *scaleswap_lruvec_of(const struct folio *folio,
+						 struct lruvec *whole)
+{
+	struct scaleswap_shards *shards;
+	struct scaleswap_shard *shard;
+	unsigned int id;
+
+	if (!scaleswap_lru_on())
+		return whole;
+	id = scaleswap_lru_id(folio);
+	if (!id)
+		return whole;
+	/* Address dependencies; pair with the cmpxchg() of ssw_shard_create(). */
+	shards = READ_ONCE(whole->shards);
+	if (!shards)
+		return whole;
+	shard = READ_ONCE(shards->shard[id]);
+	if (!shard)
+		return whole;
+	/* As in mem_cgroup_lruvec(). */
+	if (unlikely(shard->lruvec.pgdat != whole->pgdat))
+		shard->lruvec.pgdat = whole->pgdat;
+	return &shard->lruvec;
+}
+
+/**
+ * scaleswap_lru_matches - does a lruvec have the lists that a folio is in?
+ * @folio: the folio
+ * @lruvec: of the folio's memcg and node
+ *
+ * Context: any in which the folio's memcg is stable.
+ * Return: true if so.
+ */
+static inline bool scaleswap_lru_matches(const struct folio *folio,
+					 struct lruvec *lruvec)
+{
+	if (!scaleswap_lru_on())
+		return true;
+	return scaleswap_lruvec_of(folio, scaleswap_lruvec_whole(lruvec)) == lruvec;
+}
+
+/**
+ * scaleswap_lru_size - where the size of a list is kept
+ * @lruvec: a shard or a whole
+ * @zid: zone
+ * @lru: list
+ * @own: where it is if @lruvec is a whole
+ *
+ * Context: any; writers hold @lruvec's lock.
+ * Return: pointer to the number of pages in this list alone.
+ */
+static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
+						enum lru_list lru, unsigned long *own)
+{
+	if (scaleswap_lru_on() && lruvec->shard)
+		return &lruvec->shard->size[zid][lru];
+	return own;
+}
+
+/**
+ * scaleswap_lru_total - size of a list over all shards
+ * @lruvec: of a memcg and node
+ * @lru: list
+ * @zone_idx: highest zone to count
+ * @own: pages in @lruvec's own list
+ *
+ * Context: any.
+ * Return: pages; exact when nothing moves.
+ */
+static inline unsigned long scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
+						int zone_idx, unsigned long own)
+{
+	if (scaleswap_lru_on())
+		return own + __scaleswap_lru_total(lruvec, lru, zone_idx);
+	return own;
+}
+
+/**
+ * scaleswap_lru_join - see to it that a folio has a shard, before it joins a list
+ * @folio: charged, on no list
+ *
+ * Context: process context, may hold spinlocks; does not sleep.
+ */
+static inline void scaleswap_lru_join(struct folio *folio)
+{
+	if (scaleswap_lru_on())
+		__scaleswap_lru_join(folio);
+}
+
+/**
+ * scaleswap_lru_copy - let a folio have another one's shard
+ * @new: on no list yet
+ * @old: the one that it replaces
+ *
+ * Context: both locked.
+ */
+static inline void scaleswap_lru_copy(struct folio *new, const struct folio *old)
+{
+	if (scaleswap_lru_on())
+		set_mask_bits(&new->flags, SCALESWAP_LRU_MASK,
+			      READ_ONCE(old->flags) & SCALESWAP_LRU_MASK);
+}
+
+/**
+ * scaleswap_lru_shadow - note the shard of a folio that is evicted
+ * @folio: the folio
+ * @shadow: what is to be left in its place
+ *
+ * Context: any.
+ * Return: what is to be left then.
+ */
+static inline void *scaleswap_lru_shadow(struct folio *folio, void *shadow)
+{
+	if (scaleswap_lru_on())
+		return __scaleswap_lru_shadow(folio, shadow);
+	return shadow;
+}
+
+/**
+ * scaleswap_lru_refault - let a folio that was evicted return to its shard
+ * @folio: locked, charged, on no list
+ * @shadow: what had been left in its place
+ *
+ * Context: does not sleep.
+ */
+static inline void scaleswap_lru_refault(struct folio *folio, void *shadow)
+{
+	if (scaleswap_lru_on())
+		__scaleswap_lru_refault(folio, shadow);
+}
+
+/**
+ * scaleswap_lru_free - free the shards of a memcg and node
+ * @whole: its lruvec, with all lists empty
+ *
+ * Context: any but interrupts.
+ */
+static inline void scaleswap_lru_free(struct lruvec *whole)
+{
+	if (scaleswap_lru_on())
+		__scaleswap_lru_free(whole);
+}
+
+#else /* CONFIG_SCALESWAP_LRU */
+
+static inline bool scaleswap_lru_on(void)
+{
+	return false;
+}
+
+static inline struct lruvec *scaleswap_lruvec_whole(struct lruvec *lruvec)
+{
+	return lruvec;
+}
+
+static inline struct lruvec *scaleswap_lruvec_of(const struct folio *folio,
+						 struct lruvec *whole)
+{
+	return whole;
+}
+
+static inline bool scaleswap_lru_matches(const struct folio *folio,
+					 struct lruvec *lruvec)
+{
+	return true;
+}
+
+static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
+						enum lru_list lru, unsigned long *own)
+{
+	return own;
+}
+
+static inline unsigned long scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
+						int zone_idx, unsigned long own)
+{
+	return own;
+}
+
+static inline void scaleswap_lru_join(struct folio *folio)
+{
+}
+
+static inline void scaleswap_lru_copy(struct folio *new, const struct folio *old)
+{
+}
+
+static inline void *scaleswap_lru_shadow(struct folio *folio, void *shadow)
+{
+	return shadow;
+}
+
+static inline void scaleswap_lru_refault(struct folio *folio, void *shadow)
+{
+}
+
+static inline void scaleswap_lru_free(struct lruvec *whole)
+{
+}
+
+static inline void scaleswap_lru_costs(struct lruvec *whole, unsigned long *anon,
+				       unsigned long *file)
+{
+}
+
+static inline void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file,
+					   unsigned long cost)
+{
+}
+
+static inline bool scaleswap_lru_refuse_gen(void)
+{
+	return false;
+}
+
+#endif /* CONFIG_SCALESWAP_LRU */
+
+#endif /* _LINUX_SCALESWAP_LRU_H */

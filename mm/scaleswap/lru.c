@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: core-affine LRU shards (ScaleSwap, FAST '26, "core-centric LRU").
+ *
+ * A memcg and node has the base kernel's lruvec, the whole, and a shard for each
+ * CPU, or for some that share one, that has put folios on a list. A folio keeps
+ * the number of its shard in its flags from when it first joins a list until it
+ * is freed. It goes with the folio through splits and migration, and through
+ * eviction in the shadow entry, so what is swapped in anywhere returns to the
+ * lists of the core that had it first.
+ *
+ * Invariants:
+ *
+ * 1. While a folio is on a list or in a batch on its way to one, its number does
+ *    not change, and if it is not 0 then the folio's memcg and node have that
+ *    shard. So folio_lruvec() gives one answer, and holding that lruvec's lock
+ *    means holding the lock of the list that the folio is on.
+ *    __scaleswap_lru_join() sees to it, in folio_add_lru() and
+ *    mlock_new_folio(), which everything passes that was taken off or is new;
+ *    reclaim puts back where it took from.
+ * 2. A shard, once visible, stays until its memcg is freed, which no folio and
+ *    no reclaimer of it outlives.
+ * 3. Numbers are given out only after all CPUs run with the static key on:
+ *    ssw_lru_shards is set after that.
+ *
+ * How reclaim goes over the shards is in shrink.h.
+ */
+#define pr_fmt(fmt) "scaleswap: " fmt
+
+#include <linux/cpumask.h>
+#include <linux/init.h>
+#include <linux/kernel.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+#include <linux/printk.h>
+#include <linux/ratelimit.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#include "internal.h"
+
+DEFINE_STATIC_KEY_FALSE(scaleswap_lru_key);
+
+/* What the field in the folio's flags can tell apart, and 0 is none. */
+#define SSW_LRU_MAX		((1U << SCALESWAP_LRU_WIDTH) - 1)
+/* Where in a shadow entry the number is: the top, which an eviction leaves free */
+#define SSW_SHADOW_SHIFT	(BITS_PER_XA_VALUE - SCALESWAP_LRU_WIDTH)
+
+unsigned int ssw_lru_shards __read_mostly;
+static unsigned int ssw_lru_wanted __initdata;
+static struct kmem_cache *ssw_shard_cache __ro_after_init;
+static atomic_long_t ssw_lru_nr;
+
+static int __init ssw_lru_setup(char *arg)
+{
+	if (!arg || kstrtouint(arg, 0, &ssw_lru_wanted) || !ssw_lru_wanted ||
+	    ssw_lru_wanted > SSW_LRU_MAX) {
+		pr_err("bad value in scaleswap_lru_shards=%s; use 1 to %u\n",
+		       arg ? arg : "", SSW_LRU_MAX);
+		ssw_lru_wanted = 0;
+	}
+	return 0;
+}
+early_param("scaleswap_lru_shards", ssw_lru_setup);
+
+/* The shard that new folios of a CPU go to. */
+static unsigned int ssw_lru_home(unsigned int cpu)
+{
+	unsigned int nr = READ_ONCE(ssw_lru_shards);
+
+	return nr ? 1 + cpu % nr : 0;
+}
+
+/**
+ * ssw_lru_own - the number of this CPU's shard
+ *
+ * Context: any; a hint if the task may move.
+ * Return: from 1; 0 as long as there are none.
+ */
+unsigned int ssw_lru_own(void)
+{
+	return ssw_lru_home(raw_smp_processor_id());
+}
+
+/* --- shards --------------------------------------------------------------- */
+
+/* Never waits for memory: what finds none does without a shard. */
+#define SSW_LRU_GFP	(GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC)
+
+static struct scaleswap_shards *ssw_shards_create(struct lruvec *whole, int nid)
+{
+	struct scaleswap_shards *shards, *old;
+
+	shards = kzalloc_node(struct_size(shards, shard, ssw_lru_shards + 1),
+			      SSW_LRU_GFP, nid);
+	if (!shards)
+		return NULL;
+	old = cmpxchg(&whole->shards, NULL, shards);
+	if (!old)
+		return shards;
+	kfree(shards);
+	return old;
+}
+
+static bool ssw_shard_create(struct lruvec *whole, unsigned int id)
+{
+	struct pglist_data *pgdat = lruvec_pgdat(whole);
+	struct scaleswap_shards *shards = READ_ONCE(whole->shards);
+	struct scaleswap_shard *shard;
+
+	if (!shards) {
+		shards = ssw_shards_create(whole, pgdat->node_id);
+		if (!shards)
+			return false;
+	}
+	if (READ_ONCE(shards->shard[id]))
+		return true;
+	shard = kmem_cache_alloc_node(ssw_shard_cache, SSW_LRU_GFP | __GFP_ZERO,
+				      pgdat->node_id);
+	if (!shard)
+		return false;
+	lruvec_init(&shard->lruvec);
+	shard->lruvec.pgdat = pgdat;
+	shard->lruvec.shard = shard;
+	shard->whole = whole;
+	shard->id = id;
+	shard->clock = READ_ONCE(shards->clock);
+	/* Pairs with the dependent reads in scaleswap_lruvec_of(). */
+	if (cmpxchg(&shards->shard[id], NULL, shard)) {
+		kmem_cache_free(ssw_shard_cache, shard);
+		return true;
+	}
+	atomic_inc(&shards->nr);
+	atomic_long_inc(&ssw_lru_nr);
+	return true;
+}
+
+static struct scaleswap_shard *ssw_shard(struct lruvec *whole, unsigned int id)
+{
+	struct scaleswap_shards *shards = READ_ONCE(whole->shards);
+
+	return id && shards ? READ_ONCE(shards->shard[id]) : NULL;
+}
+
+/* The shard, or the whole where it is not there. */
+static struct lruvec *ssw_lruvec(struct lruvec *whole, unsigned int id)
+{
+	struct scaleswap_shard *shard = ssw_shard(whole, id);
+
+	return shard ? &shard->lruvec : whole;
+}
+
+/*
+ * A memcg and node gets a shard, and all that it is below, too: the cost of
+ * reclaim is noted up to the root, and there no two CPUs should meet.
+ */
+static bool ssw_shard_ensure(struct lruvec *whole, unsigned int id)
+{
+	struct lruvec *up;
+
+	if (ssw_shard(whole, id))
+		return true;
+	if (!ssw_shard_create(whole, id)) {
+		ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_SHARD, 0);
+		return false;
+	}
+	for (up = parent_lruvec(whole); up && !ssw_shard(up, id); up = parent_lruvec(up)) {
+		if (!ssw_shard_create(up, id))
+			break;
+	}
+	return true;
+}
+
+void __scaleswap_lru_join(struct folio *folio)
+{
+	struct lruvec *whole = mem_cgroup_lruvec(folio_memcg(folio), folio_pgdat(folio));
+	unsigned int had = scaleswap_lru_id(folio);
+	unsigned int id = had ?: ssw_lru_own();
+
+	if (id && !ssw_shard_ensure(whole, id))
+		id = 0;
+	if (id != had)
+		set_mask_bits(&folio->flags, SCALESWAP_LRU_MASK,
+			      (unsigned long)id << SCALESWAP_LRU_PGOFF);
+}
+
+void __scaleswap_lru_free(struct lruvec *whole)
+{
+	struct scaleswap_shards *shards = whole->shards;
+	unsigned int id;
+
+	if (!shards)
+		return;
+	for (id = 1; id <= ssw_lru_shards; id++) {
+		if (!shards->shard[id])
+			continue;
+		kmem_cache_free(ssw_shard_cache, shards->shard[id]);
+		atomic_long_dec(&ssw_lru_nr);
+	}
+	whole->shards = NULL;
+	kfree(shards);
+}
+
+unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
+				    int zone_idx)
+{
+	struct scaleswap_shards *shards = READ_ONCE(lruvec->shards);
+	unsigned long sum = 0;
+	unsigned int id;
+	int zid;
+
+	if (!shards)
+		return 0;
+	for (id = 1; id <= ssw_lru_shards; id++) {
+		struct scaleswap_shard *shard = READ_ONCE(shards->shard[id]);
+
+		if (!shard)
+			continue;
+		for (zid = 0; zid <= zone_idx; zid++)
+			sum += READ_ONCE(shard->size[zid][lru]);
+	}
+	return sum;
+}
+
+/* --- eviction and return -------------------------------------------------- */
+
+void *__scaleswap_lru_shadow(struct folio *folio, void *shadow)
+{
+	unsigned long id = scaleswap_lru_id(folio);
+
+	return xa_mk_value(xa_to_value(shadow) | id << SSW_SHADOW_SHIFT);
+}
+
+void __scaleswap_lru_refault(struct folio *folio, void *shadow)
+{
+	unsigned long id = xa_to_value(shadow) >> SSW_SHADOW_SHIFT;
+
+	VM_WARN_ON_ONCE_FOLIO(folio_test_lru(folio), folio);
+	if (!id || id > ssw_lru_shards)
+		return;
+	set_mask_bits(&folio->flags, SCALESWAP_LRU_MASK, id << SCALESWAP_LRU_PGOFF);
+	this_cpu_add(ssw_stat[SSW_LRU_RETURNED], folio_nr_pages(folio));
+}
+
+/* --- cost of reclaim ------------------------------------------------------ */
+
+/**
+ * scaleswap_lru_costs - cost of reclaiming from a memcg and node
+ * @whole: its lruvec
+ * @anon: set to that of anonymous memory, as in lru_note_cost()
+ * @file: set to that of the page cache
+ *
+ * Context: any. Takes no lock, as it takes no part in what it reads.
+ */
+void scaleswap_lru_costs(struct lruvec *whole, unsigned long *anon, unsigned long *file)
+{
+	struct scaleswap_shards *shards = READ_ONCE(whole->shards);
+	unsigned int id;
+
+	*anon = READ_ONCE(whole->anon_cost);
+	*file = READ_ONCE(whole->file_cost);
+	for (id = 1; shards && id <= ssw_lru_shards; id++) {
+		struct scaleswap_shard *shard = READ_ONCE(shards->shard[id]);
+
+		if (!shard)
+			continue;
+		*anon += READ_ONCE(shard->lruvec.anon_cost);
+		*file += READ_ONCE(shard->lruvec.file_cost);
+	}
+}
+
+/**
+ * scaleswap_lru_note_cost - note the cost of reclaim, up to the root
+ * @lruvec: what was reclaimed from, or refaulted to
+ * @file: page cache or anonymous memory
+ * @cost: as lru_note_cost() has it
+ *
+ * Each level notes it in the same shard, so CPUs do not meet. The older ones
+ * count less in the end, as in the base kernel, only that a shard is taken
+ * for an equal part of the memory.
+ *
+ * Context: takes lru_lock, so not with one held; interrupts are on.
+ */
+void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cost)
+{
+	unsigned int id = lruvec->shard ? lruvec->shard->id : 0;
+	struct lruvec *whole;
+
+	for (whole = scaleswap_lruvec_whole(lruvec); whole; whole = parent_lruvec(whole)) {
+		struct scaleswap_shards *shards = READ_ONCE(whole->shards);
+		struct lruvec *l = ssw_lruvec(whole, id);
+		unsigned long pages;
+
+		pages = lruvec_page_state(whole, NR_INACTIVE_ANON) +
+			lruvec_page_state(whole, NR_ACTIVE_ANON) +
+			lruvec_page_state(whole, NR_INACTIVE_FILE) +
+			lruvec_page_state(whole, NR_ACTIVE_FILE);
+		if (shards)
+			pages /= max(atomic_read(&shards->nr), 1);
+
+		spin_lock_irq(&l->lru_lock);
+		if (file)
+			l->file_cost += cost;
+		else
+			l->anon_cost += cost;
+		if (l->file_cost + l->anon_cost > pages / 4) {
+			l->file_cost /= 2;
+			l->anon_cost /= 2;
+		}
+		spin_unlock_irq(&l->lru_lock);
+	}
+}
+
+/* --- interfaces ----------------------------------------------------------- */
+
+/**
+ * scaleswap_lru_refuse_gen - may the multi-generational LRU not be turned on?
+ *
+ * Its generations are counted per memcg and node by walks over page tables
+ * that meet the folios of all shards.
+ *
+ * Context: process context.
+ * Return: true if not; the log says why.
+ */
+bool scaleswap_lru_refuse_gen(void)
+{
+	if (!scaleswap_lru_on())
+		return false;
+	pr_warn_ratelimited("lru_gen cannot be turned on with sharded LRU lists; boot without lru in scaleswap=\n");
+	return true;
+}
+
+/**
+ * ssw_lru_allocated - how many shards there are
+ *
+ * Context: any.
+ * Return: shards of all memcgs and nodes, each of ssw_lru_bytes() bytes.
+ */
+unsigned long ssw_lru_allocated(void)
+{
+	return atomic_long_read(&ssw_lru_nr);
+}
+
+/**
+ * ssw_lru_bytes - size of a shard
+ *
+ * Context: any.
+ * Return: bytes of memory; 0 if lists are not sharded.
+ */
+unsigned int ssw_lru_bytes(void)
+{
+	return ssw_shard_cache ? kmem_cache_size(ssw_shard_cache) : 0;
+}
+
+static int __init ssw_lru_init(void)
+{
+	unsigned int nr;
+
+	BUILD_BUG_ON(SCALESWAP_LRU_PGOFF < NR_PAGEFLAGS);
+	BUILD_BUG_ON(SCALESWAP_LRU_MASK & (LRU_GEN_MASK | LRU_REFS_MASK));
+	BUILD_BUG_ON(offsetof(struct scaleswap_shard, lruvec));
+
+	if (!ssw_boot_has(SSW_MECH_LRU) || !scaleswap_on())
+		return 0;
+	if (mem_cgroup_disabled()) {
+		pr_warn("lru needs the memory controller, which cgroup_disable= has off; leaving it out\n");
+		return 0;
+	}
+	ssw_shard_cache = KMEM_CACHE(scaleswap_shard, SLAB_HWCACHE_ALIGN);
+	if (!ssw_shard_cache)
+		return -ENOMEM;
+	nr = ssw_lru_wanted ?: min(nr_cpu_ids, SSW_LRU_MAX);
+	scaleswap_lru_gen_off();
+	static_branch_enable(&scaleswap_lru_key);
+	/* Invariant 3: here all CPUs have the key on. */
+	WRITE_ONCE(ssw_lru_shards, nr);
+	pr_info("LRU lists are sharded, %u ways, %u bytes a shard\n", nr, ssw_lru_bytes());
+	return 0;
+}
+late_initcall(ssw_lru_init);
