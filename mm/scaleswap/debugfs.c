@@ -7,6 +7,9 @@
  *   <type> <slot> <kind> <cached> <count> <mm id> <virtual page, hex> <memcg id>
  *
  * with "-" where it does not apply. What it shows may have changed meanwhile.
+ *
+ * lru lists the pages on LRU lists, a line for each memcg, node and shard, where
+ * shard 0 is what all CPUs share; clock is explained in shrink.h.
  */
 #include <linux/debugfs.h>
 #include <linux/init.h>
@@ -112,6 +115,15 @@ static const struct seq_operations ssw_slots_sops = {
 };
 DEFINE_SEQ_ATTRIBUTE(ssw_slots);
 
+#ifdef CONFIG_SCALESWAP_LRU
+static int ssw_lru_show(struct seq_file *m, void *v)
+{
+	ssw_lru_dump(m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(ssw_lru);
+#endif
+
 static int __init ssw_debugfs_init(void)
 {
 	struct dentry *dir;
@@ -120,6 +132,9 @@ static int __init ssw_debugfs_init(void)
 		return 0;
 	dir = debugfs_create_dir("scaleswap", NULL);
 	debugfs_create_file("slots", 0400, dir, NULL, &ssw_slots_fops);
+#ifdef CONFIG_SCALESWAP_LRU
+	debugfs_create_file("lru", 0400, dir, NULL, &ssw_lru_fops);
+#endif
 	return 0;
 }
 late_initcall(ssw_debugfs_init);

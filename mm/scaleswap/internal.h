@@ -321,6 +321,7 @@ extern unsigned int ssw_lru_shards;
 unsigned int ssw_lru_own(void);
 unsigned long ssw_lru_allocated(void);
 unsigned int ssw_lru_bytes(void);
+void ssw_lru_dump(struct seq_file *m);
 
 /* sysctl.c */
 extern int ssw_bind;

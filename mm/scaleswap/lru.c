@@ -35,6 +35,7 @@
 #include <linux/mm_inline.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
@@ -351,6 +352,56 @@ unsigned long ssw_lru_allocated(void)
 unsigned int ssw_lru_bytes(void)
 {
 	return ssw_shard_cache ? kmem_cache_size(ssw_shard_cache) : 0;
+}
+
+static void ssw_lru_dump_one(struct seq_file *m, struct mem_cgroup *memcg, int nid,
+			     struct lruvec *lruvec, unsigned int id, unsigned long clock)
+{
+	unsigned long size[NR_LRU_LISTS] = {};
+	enum lru_list lru;
+	int zid;
+
+	for (zid = 0; zid < MAX_NR_ZONES; zid++) {
+		for_each_lru(lru)
+			size[lru] += mem_cgroup_get_zone_lru_size(lruvec, lru, zid);
+	}
+	seq_printf(m, "%u %d %u %lu %lu %lu %lu %lu %lu\n", mem_cgroup_id(memcg), nid, id,
+		   size[LRU_INACTIVE_ANON], size[LRU_ACTIVE_ANON],
+		   size[LRU_INACTIVE_FILE], size[LRU_ACTIVE_FILE],
+		   size[LRU_UNEVICTABLE], clock);
+}
+
+/**
+ * ssw_lru_dump - show the sizes of all lists
+ * @m: where to
+ *
+ * Context: process context, may sleep.
+ */
+void ssw_lru_dump(struct seq_file *m)
+{
+	struct mem_cgroup *memcg;
+	unsigned int id;
+	int nid;
+
+	seq_puts(m, "memcg nid shard inactive_anon active_anon inactive_file active_file unevictable clock\n");
+	for (memcg = mem_cgroup_iter(NULL, NULL, NULL); memcg;
+	     memcg = mem_cgroup_iter(NULL, memcg, NULL)) {
+		for_each_online_node(nid) {
+			struct lruvec *whole = mem_cgroup_lruvec(memcg, NODE_DATA(nid));
+			struct scaleswap_shards *shards = READ_ONCE(whole->shards);
+
+			ssw_lru_dump_one(m, memcg, nid, whole, 0,
+					 shards ? READ_ONCE(shards->clock) : 0);
+			for (id = 1; shards && id <= ssw_lru_shards; id++) {
+				struct scaleswap_shard *shard = READ_ONCE(shards->shard[id]);
+
+				if (shard)
+					ssw_lru_dump_one(m, memcg, nid, &shard->lruvec, id,
+							 READ_ONCE(shard->clock));
+			}
+		}
+		cond_resched();
+	}
 }
 
 static int __init ssw_lru_init(void)

@@ -17,7 +17,8 @@ for name in $(echo "$value" | tr , ' '); do
 	on | core) want=1 ;;
 	off | none) ;;
 	lru | evict | poll | zbatch | defrag)
-		# Each has a directory where it is built in.
+		want=1 # each of them works on per-core areas
+		# each has a directory where it is built in.
 		[ -d "$SYS/$name" ] || missing="$missing $name"
 		;;
 	*) unknown="$unknown $name" ;;
