@@ -19,6 +19,9 @@
  *   page table lock, or any other spinlock
  *     xa_lock of the mm ids
  *     ssw_space.token		(only ever tried for; nothing is taken under it)
+ *     locks of the slab allocator	(an LRU shard, or a slot table)
+ *
+ *   lru_lock of one shard	(never that of another inside it)
  *
  * kobject_del() waits for kernfs active references, so it is never called
  * with ssw_mutex held. Allocation takes none of the mutexes: it reads the search
@@ -73,9 +76,9 @@ enum ssw_mech {
  * @SSW_ALLOC_PLAIN: a plain area
  * @SSW_ALLOC_FAIL: none; every area was full, or the plain ones had no block of
  *                  the folio's order
- * @SSW_LRU_RETURNED: refaults that went back to the shard that they had been in
- * @SSW_LRU_FOREIGN: times that direct reclaim began at another CPU's shard,
- *                   since it was behind
+ * @SSW_LRU_RETURNED: refaults that knew the shard that they had been in
+ * @SSW_LRU_FOREIGN: times that direct reclaim began elsewhere than at its CPU's
+ *                   shard, as that was behind
  * @SSW_NR_STAT_ITEMS: number of the above
  *
  * All but the last are counted in pages.
@@ -105,7 +108,7 @@ enum ssw_stat_item {
  *                  to it (no id for the mm, or an address of more than 48
  *                  bits), and counts one reference instead
  * @SSW_FB_NO_SHARD: no memory for an LRU shard; the folio went to the lists of
- *                   the memcg and node that all CPUs share
+ *                   the memcg and node that all CPUs share. Counted in folios
  * @SSW_NR_FALLBACKS: number of the above
  *
  * The trace event scaleswap_fallback shows these by name.

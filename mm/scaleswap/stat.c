@@ -40,7 +40,7 @@ u64 ssw_stat_read(enum ssw_stat_item item)
  * @reason: which
  *
  * Context: any. Increments meanwhile may be missed.
- * Return: pages since boot.
+ * Return: pages since boot; folios for SSW_FB_NO_SHARD.
  */
 u64 ssw_fallback_read(enum ssw_fallback reason)
 {
@@ -126,8 +126,8 @@ void ssw_area_stat_read(const struct ssw_area *area, struct ssw_area_stat *sum)
 }
 
 /**
- * ssw_fallback - count and trace that an own area did not serve
- * @cpu: the CPU that wanted to allocate
+ * ssw_fallback - count and trace that a CPU could not keep to what is its own
+ * @cpu: the CPU that wanted it
  * @reason: why
  * @order: order of the folio
  *

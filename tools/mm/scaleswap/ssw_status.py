@@ -11,7 +11,8 @@ from ssw_util import BIND, EXIT_FAILED, SYS, ToolError, escape, human, table, un
 DESCRIPTION = """\
 Shows each swap area (per-core and plain), how full it is, how many pages its
 home CPU and other CPUs allocated from it, the memory that the kernel keeps for
-the slots of per-core areas, and the counters of the kernel. Needs no root."""
+the slots of per-core areas and for LRU shards, and the counters of the kernel.
+Needs no root."""
 
 EPILOG = """\
 columns:
@@ -21,6 +22,12 @@ columns:
   TABLES   slot tables, one for each cluster of 512 slots that is in use
   MEMORY   of the tables and of what is there whether slots are in use or not
   B/SLOT   MEMORY by the size of the area        B/USED   by the pages in use
+
+LRU lists:
+  lru/shards     in how many ways                lru/memory    of all shards there are
+  lru/allocated  shards there are, of all memory cgroups and nodes
+  lru/returned   pages that came back to the shard they had been in
+  lru/foreign    times that a CPU reclaimed from another one's shard first
 """
 
 NUMBERS = ('cpu', 'node', 'device_node', 'pages', 'used', 'priority', 'allocs_home',
@@ -31,7 +38,10 @@ MEMORY = ('tables', 'table_bytes')
 STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
          'deleg_allocs', 'deleg_requester', 'deleg_holder', 'deleg_delegator', 'deleg_waits',
          'deleg_frees', 'deleg_queue_max')
-FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap')
+FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap', 'no_shard')
+# This one counts folios, and is about LRU lists.
+NO_SHARD = 'no_shard'
+LRU = ('shards', 'allocated', 'shard_bytes', 'returned', 'foreign')
 TUNABLES = ('wake_threshold', 'batch')
 # These count events, not pages; the last one is no counter, but a maximum.
 DELEG = 'deleg_'
@@ -94,6 +104,14 @@ def read_area(io, kind):
     return area
 
 
+def read_lru(io):
+    """What there is about LRU shards, and their memory; none if they are not built in."""
+    lru = read_counters(io, SYS + '/lru', LRU)
+    if 'allocated' in lru and 'shard_bytes' in lru:
+        lru['bytes'] = lru['allocated'] * lru['shard_bytes']
+    return lru
+
+
 def collect(io):
     """All there is to show, as a dict that can be printed as JSON."""
     ssw_io.require_feature(io)
@@ -120,6 +138,7 @@ def collect(io):
         'stats': read_counters(io, SYS + '/stats', STATS),
         'fallback': read_counters(io, SYS + '/stats/fallback', FALLBACK),
         'deleg': read_counters(io, SYS + '/deleg', TUNABLES),
+        'lru': read_lru(io),
     }
 
 
@@ -161,12 +180,38 @@ def pages(status):
     """Counters in pages, as (name, number)."""
     return ([(name, value) for name, value in status['stats'].items()
              if not name.startswith(DELEG)] +
-            [('fallback/' + name, value) for name, value in status['fallback'].items()])
+            [('fallback/' + name, value) for name, value in status['fallback'].items()
+             if name != NO_SHARD])
 
 
 def delegation(status):
     """Counters of events in the queues of areas, as (name, number)."""
     return [(name, value) for name, value in status['stats'].items() if name.startswith(DELEG)]
+
+
+def lru(status):
+    """Counters of LRU shards, as (name, number); none while lists are not sharded."""
+    if not status['lru'].get('shards'):
+        return []
+    values = [('lru/' + name, value) for name, value in status['lru'].items()
+              if name not in ('shards', 'allocated', 'shard_bytes', 'bytes')]
+    if NO_SHARD in status['fallback']:
+        values.append(('fallback/' + NO_SHARD, status['fallback'][NO_SHARD]))
+    return values
+
+
+def lru_lines(status):
+    """The lines about LRU shards."""
+    now = status['lru']
+    if not now:
+        return []
+    if not now.get('shards'):
+        return ['', 'LRU lists: not sharded']
+    rows = [['lru/' + name, str(now[name])] for name in LRU[:3] if name in now]
+    if 'bytes' in now:
+        rows.append(['lru/memory', human(now['bytes'])])
+    rows += [[name, str(value)] for name, value in lru(status)]
+    return ['', 'LRU lists, sharded by CPU:'] + ['  ' + line for line in table(rows, left=(0,))]
 
 
 def render(status):
@@ -200,7 +245,7 @@ def render(status):
             lines += ['', title]
             rows = [[name, str(value)] for name, value in values]
             lines += ['  ' + line for line in table(rows, left=(0,))]
-    return lines
+    return lines + lru_lines(status)
 
 
 def run(args, io):

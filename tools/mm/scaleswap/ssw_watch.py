@@ -6,8 +6,8 @@ from ssw_util import EXIT_USAGE, ToolError, escape, human, table
 
 DESCRIPTION = """\
 Shows, every interval, how many pages a second each area gave to its home CPU
-and to other CPUs, the memory for its slots, and how fast the counters grow.
-Ctrl-C ends it. Needs no root."""
+and to other CPUs, the memory for its slots and for LRU shards, and how fast
+the counters grow. Ctrl-C ends it. Needs no root."""
 
 EPILOG = """\
 A recording is replayed as fast as it can be printed, by the times in it.
@@ -90,6 +90,12 @@ def render(before, after, seconds):
     if events:
         lines.append('events/s: ' + rates(ssw_status.delegation(before), events, seconds) +
                      ('' if longest is None else '; longest queue since boot %d' % longest))
+    shards = ssw_status.lru(after)
+    if shards:
+        size = after['lru'].get('bytes')
+        lines.append('LRU lists/s: ' + rates(ssw_status.lru(before), shards, seconds) +
+                     ('' if size is None else '; shards %d, %s' %
+                      (after['lru']['allocated'], human(size))))
     return lines
 
 

@@ -44,7 +44,13 @@ def is_new(line):
     """Is this line of a recording a file that kernels without slot tables lack?"""
     name = line.split(' ')[0]
     return (name.rpartition('/')[2] in ('tables', 'table_bytes', 'no_table', 'no_rmap') or
-            '/stats/deleg_' in name or '/scaleswap/deleg/' in name)
+            '/stats/deleg_' in name or '/scaleswap/deleg/' in name or is_lru(line))
+
+
+def is_lru(line):
+    """Is this line of a recording a file that kernels without LRU shards lack?"""
+    name = line.split(' ')[0]
+    return '/scaleswap/lru/' in name or name.endswith('/fallback/no_shard')
 
 
 class FakeIO(ssw_io.IO):

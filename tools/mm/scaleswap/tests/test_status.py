@@ -88,7 +88,7 @@ class Status(fake.Case):
             old = [line for line in file if not fake.is_new(line)]
         path = self.recording(''.join(old))
         out = self.works('status --replay ' + path)
-        for text in ('memory for', 'deleg', 'tunables', 'no_table'):
+        for text in ('memory for', 'deleg', 'tunables', 'no_table', 'LRU', 'lru'):
             self.assertNotIn(text, out)
         self.assertTrue(self.works('status --replay ' + RECORDING).startswith(
             out[:out.index('pages allocated')]))
@@ -96,6 +96,41 @@ class Status(fake.Case):
         self.assertEqual({area['tables'] for area in status['areas']}, {None})
         self.assertIsNone(status['totals']['table_bytes'])
         self.assertEqual(status['deleg'], {})
+        self.assertEqual(status['lru'], {})
+
+    def test_lru(self):
+        status = json.loads(self.works('status --json --replay ' + RECORDING))
+        self.assertEqual(status['lru']['bytes'], 97 * 1584)
+        self.assertEqual(status['fallback']['no_shard'], 2)
+        out = self.works('status --replay ' + RECORDING)
+        self.assertRegex(out, r'lru/allocated +97\n')
+        self.assertRegex(out, r'lru/memory +150\.0K\n')
+        # It counts folios, so it is not among what counts pages.
+        self.assertLess(out.index('LRU lists'), out.index('fallback/no_shard'))
+        self.assertEqual(out.count('no_shard'), 1)
+
+    def test_kernel_without_lru(self):
+        with open(RECORDING) as file:
+            old = [line for line in file if not fake.is_lru(line)]
+        out = self.works('status --replay ' + self.recording(''.join(old)))
+        self.assertTrue(self.works('status --replay ' + RECORDING).startswith(out))
+        self.assertNotIn('lru', out.lower())
+
+    def test_lru_not_sharded(self):
+        # scaleswap=core: the directory is there, and all in it is 0.
+        text = EMPTY + ''.join('/sys/kernel/mm/scaleswap/lru/%s 0\n' % name for name in
+                               ('shards', 'allocated', 'shard_bytes', 'returned', 'foreign'))
+        text += '/sys/kernel/mm/scaleswap/stats/fallback/no_shard 0\n'
+        out = self.works('status --replay ' + self.recording(text))
+        self.assertTrue(out.endswith('\nLRU lists: not sharded\n'))
+        self.assertNotIn('lru/', out)
+
+    def test_unknown_lru_counter(self):
+        text = EMPTY + ('/sys/kernel/mm/scaleswap/lru/shards 4\n'
+                        '/sys/kernel/mm/scaleswap/lru/zzz 8\n')
+        out = self.works('status --replay ' + self.recording(text))
+        self.assertRegex(out, r'lru/shards +4\n +lru/zzz +8\n')
+        self.assertNotIn('lru/memory', out)
 
     def test_memory(self):
         status = json.loads(self.works('status --json --replay ' + RECORDING))

@@ -47,8 +47,23 @@ class Watch(fake.Case):
             file.writelines(old)
         out = self.works('watch --count 1 --replay ' + path)
         self.assertNotIn('events/s', out)
+        self.assertNotIn('LRU', out)
         self.assertRegex(out, r'   0    0  7\.8M     3%       -    1000 ')
         self.assertRegex(out, r' all       9\.0M     0%       -    1100 ')
+
+    def test_lru(self):
+        out = self.works('watch --count 1 --replay ' + RECORDING)
+        self.assertIn('LRU lists/s: lru/returned 300, lru/foreign 1, fallback/no_shard 0; '
+                      'shards 48, 74.2K\n', out)
+        self.assertNotIn('lru/shard', out)
+
+    def test_lru_not_sharded(self):
+        with open(RECORDING) as file:
+            text = file.read().replace('/lru/shards 4', '/lru/shards 0')
+        path = self.root + '/core.rec'
+        with open(path, 'w') as file:
+            file.write(text)
+        self.assertNotIn('LRU', self.works('watch --replay ' + path))
 
     def test_maximum_has_no_rate(self):
         out = self.works('watch --replay ' + RECORDING)
