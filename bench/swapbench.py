@@ -31,7 +31,7 @@ COLUMNS = {
     "off": dict(kernel="lockstat", append="scaleswap=off", how="striped"),
     "on": dict(kernel="lockstat", append="scaleswap=on", how="percore"),
 }
-TITLES = {"base": "base kernel", "off": "scaleswap=off", "on": "scaleswap=on"}
+TITLES = {"base": "base kernel", "off": "scaleswap=off", "lru": "scaleswap=lru", "on": "scaleswap=on"}
 LOCKS = {
     "swap_avail_lock": "swap_avail_lock",
     "si_lock": "si->lock, all areas",
