@@ -34,7 +34,8 @@ struct scaleswap_shard {
 	struct lruvec lruvec;
 	struct lruvec *whole;
 	unsigned int id;
-	unsigned long clock;
+	/* What all CPUs read ends here. */
+	unsigned long clock ____cacheline_aligned_in_smp;
 	unsigned long seen;
 	unsigned long size[MAX_NR_ZONES][NR_LRU_LISTS];
 };
@@ -42,7 +43,9 @@ struct scaleswap_shard {
 /**
  * struct scaleswap_shards - the shards of a memcg and node
  * @nr: how many there are
- * @cursor: which one is looked at next, by those who take turns
+ * @cursor: which one direct reclaim compares its own with next
+ * @aged: which one kswapd ages next
+ * @newest: the clock that is furthest ahead
  * @clock: as in struct scaleswap_shard, of the whole's own lists
  * @seen: as in struct scaleswap_shard, of the whole's own lists
  * @shard: by number, from 1; NULL where no folio was yet. Once set it stays,
@@ -51,9 +54,12 @@ struct scaleswap_shard {
 struct scaleswap_shards {
 	atomic_t nr;
 	unsigned int cursor;
+	unsigned int aged;
+	unsigned long newest;
 	unsigned long clock;
 	unsigned long seen;
-	struct scaleswap_shard *shard[];
+	/* Read with every folio, the above is written by reclaim. */
+	struct scaleswap_shard *shard[] ____cacheline_aligned_in_smp;
 };
 
 DECLARE_STATIC_KEY_FALSE(scaleswap_lru_key);
@@ -69,8 +75,14 @@ void scaleswap_lru_costs(struct lruvec *whole, unsigned long *anon,
 void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cost);
 bool scaleswap_lru_refuse_gen(void);
 
+#ifdef CONFIG_LRU_GEN
 /* mm/vmscan.c, for ScaleSwap alone */
 void scaleswap_lru_gen_off(void);
+#else
+static inline void scaleswap_lru_gen_off(void)
+{
+}
+#endif
 
 /**
  * scaleswap_lru_on - are LRU lists sharded?
@@ -199,7 +211,8 @@ static inline unsigned long scaleswap_lru_total(struct lruvec *lruvec, enum lru_
  * scaleswap_lru_join - see to it that a folio has a shard, before it joins a list
  * @folio: charged, on no list
  *
- * Context: process context, may hold spinlocks; does not sleep.
+ * Context: any but interrupts; may hold spinlocks with interrupts off, and does
+ * not sleep.
  */
 static inline void scaleswap_lru_join(struct folio *folio)
 {

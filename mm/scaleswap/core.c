@@ -182,7 +182,9 @@ static int __init ssw_init(void)
 	if (!err)
 		err = ssw_table_init();
 	if (!err && ssw_boot_has(SSW_MECH_CORE)) {
-		err = ssw_order_init();
+		err = ssw_shadow_init();
+		if (!err)
+			err = ssw_order_init();
 		if (!err)
 			err = ssw_thread_init();
 		if (!err) {

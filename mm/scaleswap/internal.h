@@ -326,6 +326,9 @@ unsigned long ssw_lru_allocated(void);
 unsigned int ssw_lru_bytes(void);
 void ssw_lru_dump(struct seq_file *m);
 
+/* shadow.c */
+int ssw_shadow_init(void);
+
 /* sysctl.c */
 extern int ssw_bind;
 int ssw_parse_bind(const char *arg, int *bind);

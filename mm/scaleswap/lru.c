@@ -126,7 +126,7 @@ static bool ssw_shard_create(struct lruvec *whole, unsigned int id)
 	shard->lruvec.shard = shard;
 	shard->whole = whole;
 	shard->id = id;
-	shard->clock = READ_ONCE(shards->clock);
+	shard->clock = READ_ONCE(shards->newest);
 	/* Pairs with the dependent reads in scaleswap_lruvec_of(). */
 	if (cmpxchg(&shards->shard[id], NULL, shard)) {
 		kmem_cache_free(ssw_shard_cache, shard);
@@ -278,18 +278,24 @@ void scaleswap_lru_costs(struct lruvec *whole, unsigned long *anon, unsigned lon
  * @cost: as lru_note_cost() has it
  *
  * Each level notes it in the same shard, so CPUs do not meet. The older ones
- * count less in the end, as in the base kernel, only that a shard is taken
- * for an equal part of the memory.
+ * count less in the end, as in the base kernel, for which a shard is taken for the
+ * part of the memory that it has where the cost arose.
  *
  * Context: takes lru_lock, so not with one held; interrupts are on.
  */
 void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cost)
 {
 	unsigned int id = lruvec->shard ? lruvec->shard->id : 0;
+	unsigned long own = 0, all = 0;
 	struct lruvec *whole;
+	enum lru_list lru;
+	int zid;
 
+	for_each_evictable_lru(lru) {
+		for (zid = 0; zid < MAX_NR_ZONES; zid++)
+			own += mem_cgroup_get_zone_lru_size(lruvec, lru, zid);
+	}
 	for (whole = scaleswap_lruvec_whole(lruvec); whole; whole = parent_lruvec(whole)) {
-		struct scaleswap_shards *shards = READ_ONCE(whole->shards);
 		struct lruvec *l = ssw_lruvec(whole, id);
 		unsigned long pages;
 
@@ -297,8 +303,10 @@ void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cos
 			lruvec_page_state(whole, NR_ACTIVE_ANON) +
 			lruvec_page_state(whole, NR_INACTIVE_FILE) +
 			lruvec_page_state(whole, NR_ACTIVE_FILE);
-		if (shards)
-			pages /= max(atomic_read(&shards->nr), 1);
+		if (!all)
+			all = max3(own, pages, 1UL);
+		/* The least that is worth calling an average: 64 page-outs */
+		pages = max(mult_frac(pages, own, all), 4 * 64 * SWAP_CLUSTER_MAX);
 
 		spin_lock_irq(&l->lru_lock);
 		if (file)

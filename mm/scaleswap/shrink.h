@@ -9,12 +9,16 @@
  * enough. So priorities, proportions, protection and vmpressure are as they
  * were. Where to begin decides who meets whom on a lock, and what is old:
  *
- * - Direct reclaim begins at its own CPU's shard, others take turns.
+ * - Direct reclaim begins at its own CPU's shard, kswapd and whoever has no
+ *   pages of his own at the oldest.
  * - One list has the oldest page of all at its tail. To have about that with
  *   many, each shard has a clock that counts how often its lists were scanned.
- *   The reclaimer compares its own with that of one other, in turn, and begins
+ *   Direct reclaim compares its own with that of one other, in turn, and begins
  *   there if that is behind: so shards of idle CPUs lose their cold pages
  *   as fast as a busy one's, and where all are as busy nobody leaves his own.
+ * - Where the shard has enough pages of one sort, but none of the other, others
+ *   are asked for those: the balance between page cache and anonymous memory is
+ *   the whole's.
  * - All shards are visited before no progress is reported.
  */
 #ifndef _MM_SCALESWAP_SHRINK_H
@@ -25,9 +29,11 @@
 #include "internal.h"
 
 /* Of a clock: one scan of all pages of a shard */
-#define SSW_LRU_ROUND	1024UL
-/* A shard that is this much behind is taken first. */
-#define SSW_LRU_SLACK	(SSW_LRU_ROUND / 8)
+#define SSW_LRU_ROUND	1024L
+/* A shard that is this much behind a CPU's own is taken first. */
+#define SSW_LRU_SLACK	SSW_LRU_ROUND
+/* Nobody is further behind, so what was long idle is not drained at once. */
+#define SSW_LRU_LAG	(4 * SSW_LRU_ROUND)
 
 static void shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc);
 
@@ -75,62 +81,103 @@ static unsigned long *ssw_lru_seen(struct lruvec *l, struct scaleswap_shards *sh
 
 /*
  * A shard's clock, after what joined it since the last look has been given the
- * time of now: a shard that was idle and then fills up is not old.
+ * time of now: a shard that was idle and then fills up is not old, and one that
+ * was emptied and fills up is no younger than others.
  *
  * Clocks are hints: they are read and written without a lock.
  */
-static unsigned long ssw_lru_time(struct lruvec *l, struct scaleswap_shards *shards,
-				  unsigned long now)
+static unsigned long ssw_lru_time(struct lruvec *l, struct scaleswap_shards *shards)
 {
 	unsigned long pages = ssw_lru_evictable(l);
 	unsigned long *clock = ssw_lru_clock(l, shards);
 	unsigned long seen = READ_ONCE(*ssw_lru_seen(l, shards));
-	unsigned long time = READ_ONCE(*clock);
+	long behind = READ_ONCE(shards->newest) - READ_ONCE(*clock);
 
-	/* Nobody is further behind than a round. */
-	if ((long)(now - time) > (long)SSW_LRU_ROUND)
-		time = now - SSW_LRU_ROUND;
-	if (pages > seen && (long)(now - time) > 0)
-		time += (now - time) * (pages - seen) / pages;
-	WRITE_ONCE(*clock, time);
+	behind = clamp(behind, 0, SSW_LRU_LAG);
+	if (pages > seen)
+		behind = behind * (long)seen / (long)pages;
+	WRITE_ONCE(*clock, READ_ONCE(shards->newest) - behind);
 	WRITE_ONCE(*ssw_lru_seen(l, shards), pages);
-	return time;
+	return READ_ONCE(*clock);
 }
 
+/* Of @pages that a shard had, @scanned were looked at. */
 static void ssw_lru_scanned(struct lruvec *l, struct scaleswap_shards *shards,
-			    unsigned long scanned)
+			    unsigned long scanned, unsigned long pages)
 {
 	unsigned long *clock = ssw_lru_clock(l, shards);
-	unsigned long pages = ssw_lru_evictable(l);
+	unsigned long time = READ_ONCE(*clock);
 
-	WRITE_ONCE(*clock, READ_ONCE(*clock) + scanned * SSW_LRU_ROUND / (pages + 1));
-	WRITE_ONCE(*ssw_lru_seen(l, shards), pages);
+	time += min(scanned, pages) * SSW_LRU_ROUND / (pages + 1);
+	WRITE_ONCE(*clock, time);
+	if ((long)(time - READ_ONCE(shards->newest)) > 0)
+		WRITE_ONCE(shards->newest, time);
+	/* What is reclaimed leaves, what stays is as old as it was. */
+	WRITE_ONCE(*ssw_lru_seen(l, shards), min(pages, ssw_lru_evictable(l)));
 }
 
-/* The number of the shard to begin with. */
-static unsigned int ssw_lru_first(struct lruvec *whole, struct scaleswap_shards *shards)
+/* The next number after *@cursor with pages, but for @own; @own if there is none. */
+static unsigned int ssw_lru_turn(struct lruvec *whole, struct scaleswap_shards *shards,
+				 unsigned int *cursor, unsigned int own)
 {
-	unsigned int own = ssw_lru_own(), turn;
-	struct lruvec *mine, *other;
-	unsigned long now;
+	unsigned int i, id = READ_ONCE(*cursor);
 
-	/* Lost updates do not matter: it only has to go round. */
-	turn = READ_ONCE(shards->cursor) % (ssw_lru_shards + 1);
-	WRITE_ONCE(shards->cursor, turn + 1);
-	if (current_is_kswapd())
-		return turn;
-	mine = ssw_lru_list(whole, shards, own);
-	if (!mine || !ssw_lru_evictable(mine))
-		return turn;
-	other = ssw_lru_list(whole, shards, turn);
-	if (!other || other == mine || !ssw_lru_evictable(other))
-		return own;
-	now = READ_ONCE(*ssw_lru_clock(mine, shards));
-	if ((long)(now - ssw_lru_time(other, shards, now)) > (long)SSW_LRU_SLACK) {
+	for (i = 0; i <= ssw_lru_shards; i++) {
+		struct lruvec *l;
+
+		id = id < ssw_lru_shards ? id + 1 : 0;
+		l = ssw_lru_list(whole, shards, id);
+		if (id != own && l && ssw_lru_evictable(l)) {
+			/* Lost updates do not matter: it only has to go round. */
+			WRITE_ONCE(*cursor, id);
+			return id;
+		}
+	}
+	return own;
+}
+
+/* The number of the shard with pages that is furthest behind. */
+static unsigned int ssw_lru_oldest(struct lruvec *whole, struct scaleswap_shards *shards)
+{
+	unsigned int id, oldest = 0;
+	long behind, most = -1;
+
+	for (id = 0; id <= ssw_lru_shards; id++) {
+		struct lruvec *l = ssw_lru_list(whole, shards, id);
+
+		if (!l || !ssw_lru_evictable(l))
+			continue;
+		behind = READ_ONCE(shards->newest) - ssw_lru_time(l, shards);
+		if (behind > most) {
+			most = behind;
+			oldest = id;
+		}
+	}
+	return oldest;
+}
+
+/* The number of the shard to begin with; *@own is set to this CPU's. */
+static unsigned int ssw_lru_first(struct lruvec *whole, struct scaleswap_shards *shards,
+				  unsigned int *own)
+{
+	struct lruvec *mine;
+	unsigned int turn;
+
+	*own = ssw_lru_own();
+	mine = ssw_lru_list(whole, shards, *own);
+	if (current_is_kswapd() || !mine || !ssw_lru_evictable(mine)) {
+		/* Nothing is his own. */
+		*own = UINT_MAX;
+		return ssw_lru_oldest(whole, shards);
+	}
+	turn = ssw_lru_turn(whole, shards, &shards->cursor, *own);
+	if (turn != *own &&
+	    (long)(ssw_lru_time(mine, shards) -
+		   ssw_lru_time(ssw_lru_list(whole, shards, turn), shards)) > SSW_LRU_SLACK) {
 		ssw_stat_add(SSW_LRU_FOREIGN, 1);
 		return turn;
 	}
-	return own;
+	return *own;
 }
 
 /* Is a shard short of inactive anonymous pages? By its own lists alone. */
@@ -149,13 +196,59 @@ static bool ssw_inactive_is_low(struct lruvec *lruvec)
 	return inactive * ratio < active;
 }
 
+struct ssw_goals {
+	unsigned long nr[NR_LRU_LISTS];
+};
+
+static unsigned long ssw_goals_sum(const struct ssw_goals *g, bool file)
+{
+	enum lru_list lru = file ? LRU_FILE : LRU_BASE;
+
+	return g->nr[lru] + g->nr[lru + LRU_ACTIVE];
+}
+
+/*
+ * Enough was reclaimed. If of one sort less of its goal was scanned than of the
+ * other, since the shards visited had little of it, then leave in @left what
+ * makes up for it, as shrink_lruvec() does for one lruvec.
+ *
+ * Return: false if there is nothing more to do.
+ */
+static bool ssw_goals_level(const struct ssw_goals *goals, struct ssw_goals *left)
+{
+	unsigned long goal[ANON_AND_FILE], percent[ANON_AND_FILE];
+	enum lru_list lru;
+	bool file, less;
+
+	for (file = false; ; file = true) {
+		goal[file] = ssw_goals_sum(goals, file);
+		if (!goal[file])
+			return false;
+		percent[file] = (goal[file] - ssw_goals_sum(left, file)) * 100 / goal[file];
+		if (file)
+			break;
+	}
+	less = percent[1] < percent[0];
+	for_each_evictable_lru(lru) {
+		unsigned long done = goals->nr[lru] - left->nr[lru];
+		unsigned long due = goals->nr[lru] * percent[!less] / 100;
+
+		if (is_file_lru(lru) != less)
+			left->nr[lru] = 0;
+		else
+			left->nr[lru] = due > done ? due - done : 0;
+	}
+	return ssw_goals_sum(left, less);
+}
+
 /* shrink_lruvec() for a memcg and node */
 static void ssw_shrink_lruvec(struct lruvec *whole, struct scan_control *sc)
 {
-	unsigned long left[NR_LRU_LISTS], goals[NR_LRU_LISTS];
 	unsigned long reclaimed = sc->nr_reclaimed;
+	unsigned int own = 0, first = 0, i;
 	struct scaleswap_shards *shards;
-	unsigned int id, first, i;
+	struct ssw_goals goals, left, now;
+	bool levelled = false;
 	enum lru_list lru;
 
 	if (!scaleswap_lru_on()) {
@@ -163,77 +256,93 @@ static void ssw_shrink_lruvec(struct lruvec *whole, struct scan_control *sc)
 		return;
 	}
 
-	get_scan_count(whole, sc, left);
-	sc->shard_goals = goals;
+	get_scan_count(whole, sc, goals.nr);
+	left = goals;
 	shards = READ_ONCE(whole->shards);
-	first = shards ? ssw_lru_first(whole, shards) : 0;
+	if (shards)
+		first = ssw_lru_first(whole, shards, &own);
 	for (i = 0; i <= (shards ? ssw_lru_shards : 0); i++) {
+		unsigned int id = (first + i) % (ssw_lru_shards + 1);
+		unsigned long scanned = sc->nr_scanned, pages = 0;
 		struct lruvec *lruvec;
-		unsigned long scanned = sc->nr_scanned, todo = 0, pages = 0;
 
-		id = (first + i) % (ssw_lru_shards + 1);
 		lruvec = shards ? ssw_lru_list(whole, shards, id) : whole;
 		if (!lruvec)
 			continue;
-		memset(goals, 0, sizeof(goals));
+		for (lru = 0; lru < NR_LRU_LISTS; lru++)
+			now.nr[lru] = 0;
 		for_each_evictable_lru(lru) {
 			unsigned long size = ssw_lru_pages(lruvec, lru, sc->reclaim_idx);
 
-			goals[lru] = min(left[lru], size);
-			left[lru] -= goals[lru];
-			todo += left[lru];
 			pages += size;
+			/*
+			 * A small shard of others is not to be scanned whole
+			 * because the memory is large.
+			 */
+			if (shards && id != own)
+				size = min(size, max(size >> min(sc->priority, 3),
+						     SWAP_CLUSTER_MAX));
+			now.nr[lru] = min(left.nr[lru], size);
+			left.nr[lru] -= now.nr[lru];
 		}
-		/* One is visited even if nothing is to be scanned: to be aged. */
+		/* The first is visited even if nothing is to be scanned: to be aged. */
 		if (!pages)
 			continue;
+		sc->shard_goals = now.nr;
 		shrink_lruvec(lruvec, sc);
+		sc->shard_goals = NULL;
+		/* now.nr is what shrink_lruvec() left. */
+		for_each_evictable_lru(lru)
+			left.nr[lru] += now.nr[lru];
 		if (shards)
-			ssw_lru_scanned(lruvec, shards, sc->nr_scanned - scanned);
-		if (!todo)
+			ssw_lru_scanned(lruvec, shards, sc->nr_scanned - scanned, pages);
+		if (!ssw_goals_sum(&left, false) && !ssw_goals_sum(&left, true))
 			break;
 		/* As in shrink_lruvec(), where direct global reclaim goes on once. */
-		if (sc->nr_reclaimed - reclaimed >= sc->nr_to_reclaim &&
-		    (cgroup_reclaim(sc) || current_is_kswapd() ||
-		     sc->priority != DEF_PRIORITY))
+		if (sc->nr_reclaimed - reclaimed < sc->nr_to_reclaim ||
+		    (!cgroup_reclaim(sc) && !current_is_kswapd() &&
+		     sc->priority == DEF_PRIORITY))
+			continue;
+		if (levelled || !ssw_goals_level(&goals, &left))
 			break;
+		levelled = true;
 	}
-	sc->shard_goals = NULL;
 }
 
 /* What shrink_lruvec() is to scan, if ssw_shrink_lruvec() calls it. */
 static bool ssw_shard_goals(struct scan_control *sc, unsigned long *nr)
 {
-	if (!scaleswap_lru_on())
+	if (!scaleswap_lru_on() || !sc->shard_goals)
 		return false;
 	memcpy(nr, sc->shard_goals, NR_LRU_LISTS * sizeof(*nr));
 	return true;
+}
+
+/* What it did not scan of that. */
+static void ssw_shard_left(struct scan_control *sc, const unsigned long *nr)
+{
+	if (scaleswap_lru_on() && sc->shard_goals)
+		memcpy(sc->shard_goals, nr, NR_LRU_LISTS * sizeof(*nr));
 }
 
 /* Which lists kswapd is to age next: it takes one shard at a time. */
 static struct lruvec *ssw_lru_next(struct lruvec *whole)
 {
 	struct scaleswap_shards *shards;
-	unsigned int i, id;
 
 	if (!scaleswap_lru_on())
 		return whole;
 	shards = READ_ONCE(whole->shards);
-	for (i = 0; shards && i <= ssw_lru_shards; i++) {
-		struct lruvec *l;
-
-		id = READ_ONCE(shards->cursor) % (ssw_lru_shards + 1);
-		WRITE_ONCE(shards->cursor, id + 1);
-		l = ssw_lru_list(whole, shards, id);
-		if (l && ssw_lru_pages(l, LRU_ACTIVE_ANON, MAX_NR_ZONES - 1))
-			return l;
-	}
-	return whole;
+	if (!shards)
+		return whole;
+	return ssw_lru_list(whole, shards,
+			    ssw_lru_turn(whole, shards, &shards->aged, 0));
 }
 
 #else /* CONFIG_SCALESWAP_LRU */
 
 #define ssw_shard_goals(sc, nr)		false
+#define ssw_shard_left(sc, nr)		do { } while (0)
 #define ssw_inactive_is_low(lruvec)	inactive_is_low(lruvec, LRU_INACTIVE_ANON)
 #define ssw_shrink_lruvec(lruvec, sc)	shrink_lruvec(lruvec, sc)
 #define ssw_lru_next(lruvec)		(lruvec)
