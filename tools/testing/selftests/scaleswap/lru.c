@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * LRU shards: which one a page is in, that it returns there, that nothing gets lost
+ * between them, and that reclaim looks into all of them.
+ *
+ * Where pages are is read from debugfs, where each shard's sizes are (see
+ * mm/scaleswap/debugfs.c). The pages are those of processes in a group of their
+ * own, so that nobody else's are counted.
+ *
+ * SSW_LRU_ANYWAY=1 runs the tests without shards, too: what those of reclaim print
+ * can be compared then, the others fail.
+ */
+#include "ssw_lru.h"
+
+SSW_FIXTURE(lru, 0)
+
+/* --- interfaces ------------------------------------------------------------ */
+
+static bool on_command_line(const char *word)
+{
+	static char line[4096];
+
+	return ssw_read("/proc/cmdline", line, sizeof(line)) > 0 && strstr(line, word);
+}
+
+SSW_TEST_F(lru, values)
+{
+	static const char * const names[] = {
+		"shards", "allocated", "shard_bytes", "returned", "foreign",
+	};
+	int cpus = ssw_nr_possible();
+	char path[128];
+
+	if (access(LRU, F_OK))
+		SKIP(return, "a kernel without CONFIG_SCALESWAP_LRU");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct stat st;
+
+		snprintf(path, sizeof(path), LRU "%s", names[i]);
+		ASSERT_EQ(0, stat(path, &st)) TH_LOG("%s", path);
+		EXPECT_EQ(0, st.st_mode & 0222) TH_LOG("%s is writable", path);
+		EXPECT_GT(0, ssw_write(path, "0")) TH_LOG("%s can be written", path);
+		EXPECT_LE(0, value(names[i])) TH_LOG("%s: %lld", path, value(names[i]));
+	}
+	if (value("shards") == 0) {
+		EXPECT_FALSE(on_command_line("scaleswap=on"));
+		EXPECT_EQ(0, value("allocated"));
+		EXPECT_EQ(0, value("returned"));
+		EXPECT_EQ(0, value("foreign"));
+		return;
+	}
+	EXPECT_FALSE(on_command_line("scaleswap=core ") || on_command_line("scaleswap=off"));
+	if (!on_command_line("scaleswap_lru_shards=")) {
+		EXPECT_EQ(cpus < 63 ? cpus : 63, value("shards"));
+	}
+	EXPECT_LE(1, value("allocated"));
+	EXPECT_LT(500, value("shard_bytes"));
+	EXPECT_GE(16384, value("shard_bytes"));
+	EXPECT_EQ(0, value("shard_bytes") % 8);
+}
+
+/* Each shard that is there is in the dump once, and counted. */
+SSW_TEST_F(lru, dump_is_complete)
+{
+	long shards = 0;
+
+	NEED_SHARDS();
+	for (int i = 0; i < 50; i++) {
+		long long allocated = value("allocated");
+
+		ASSERT_EQ(0, dump());
+		shards = 0;
+		for (int j = 0; j < nr_rows; j++) {
+			ASSERT_LE(0, rows[j].shard);
+			ASSERT_GE(value("shards"), rows[j].shard);
+			shards += rows[j].shard > 0;
+			for (int l = 0; l < LISTS; l++) {
+				ASSERT_LE(0, rows[j].size[l]);
+			}
+			/* Memcgs that are on their way out have lost their number, 0. */
+			for (int k = 0; k < j && rows[j].memcg; k++) {
+				ASSERT_FALSE(rows[k].memcg == rows[j].memcg &&
+					     rows[k].nid == rows[j].nid &&
+					     rows[k].shard == rows[j].shard);
+			}
+		}
+		if (shards == allocated)
+			return;
+		usleep(100000);
+	}
+	EXPECT_EQ(value("allocated"), shards);
+}
+
+/* The generations of the other LRU cannot be had at the same time. */
+SSW_TEST_F(lru, no_generations)
+{
+	static const char * const on[] = { "1", "y", "Y", "7", "0x0001" };
+	char seen[32];
+
+	if (value("shards") <= 0)
+		SKIP(return, "LRU lists are not sharded here");
+	if (access(GEN, F_OK))
+		SKIP(return, "a kernel without CONFIG_LRU_GEN");
+	for (size_t i = 0; i < ARRAY_SIZE(on); i++) {
+		EXPECT_EQ(-EBUSY, ssw_write(GEN, on[i])) TH_LOG("writing %s", on[i]);
+		ASSERT_LT(0, ssw_read(GEN, seen, sizeof(seen)));
+		EXPECT_EQ(0, strtol(seen, NULL, 0) & 1) TH_LOG("it is %s", seen);
+	}
+	EXPECT_EQ(0, ssw_write(GEN, "0"));
+	EXPECT_EQ(0, ssw_write(GEN, "n"));
+}
+
+/* --- which shard a page is in ---------------------------------------------- */
+
+/* First touched on A, and read back on B: A's. A new one of B's: B's. */
+SSW_BODY(lru, pages_return)
+{
+	struct ssw_areas areas;
+	long long returned;
+	struct mate m;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	NEED_AREAS(&areas);
+	for (int round = 0; round < 2; round++) {
+		ASSERT_EQ(0, cg_fresh());
+		ASSERT_TRUE(mate_start(&m, a, 3 * PAGES, false));
+		tell(&m, STAMP, 0, PAGES, 1);
+		EXPECT_ABOUT(PAGES, at(a, ANON));
+		EXPECT_ABOUT(0, at(b, ANON));
+		/* Swapped out by either of them. */
+		tell(&m, PIN, ALL(&m), round ? b : a);
+		EXPECT_EQ(PAGES, tell(&m, OUT, 0, PAGES, 0));
+		EXPECT_GE(OWN, evict(OWN / 2));
+		EXPECT_ABOUT(0, at(a, ANON));
+		returned = value("returned");
+		tell(&m, PIN, ALL(&m), b);
+		EXPECT_EQ(0, tell(&m, CHECK, 0, PAGES, 1));
+		EXPECT_ABOUT(PAGES, at(a, ANON));
+		EXPECT_ABOUT(0, at(b, ANON));
+		EXPECT_LE(PAGES - OWN, value("returned") - returned);
+		/* The other way round, with new ones. */
+		tell(&m, STAMP, PAGES, 2 * PAGES, 2);
+		EXPECT_ABOUT(PAGES, at(a, ANON));
+		EXPECT_ABOUT(2 * PAGES, at(b, ANON));
+		EXPECT_GE(OWN, in_dump(memcg, ANY, 0, ANON));
+		/* Written on the other's CPU, and again out and in: no change. */
+		tell(&m, STAMP, 0, PAGES, 3);
+		tell(&m, OUT, ALL(&m), 0);
+		EXPECT_GE(OWN, evict(OWN / 2));
+		tell(&m, PIN, ALL(&m), a);
+		EXPECT_EQ(0, tell(&m, CHECK, 0, PAGES, 3));
+		EXPECT_EQ(0, tell(&m, CHECK, PAGES, 2 * PAGES, 2));
+		EXPECT_ABOUT(PAGES, at(a, ANON));
+		EXPECT_ABOUT(2 * PAGES, at(b, ANON));
+		/* Freed: a page that comes next in its place is new. */
+		tell(&m, DROP, PAGES, PAGES, 0);
+		tell(&m, STAMP, PAGES, PAGES, 4);
+		EXPECT_ABOUT(2 * PAGES, at(a, ANON));
+		EXPECT_ABOUT(PAGES, at(b, ANON));
+		EXPECT_EQ(0, mate_end(&m));
+		group_ends(_metadata);
+	}
+}
+
+/* Freed in swap: the slot's next page does not come back to the former one's shard. */
+SSW_BODY(lru, slots_forget)
+{
+	struct ssw_areas areas;
+	struct mate m;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_TRUE(mate_start(&m, a, PAGES, false));
+	for (int round = 1; round <= 3; round++) {
+		int cpu = round & 1 ? a : b;
+
+		tell(&m, PIN, ALL(&m), cpu);
+		tell(&m, STAMP, ALL(&m), round);
+		EXPECT_ABOUT(PAGES, at(cpu, ANON));
+		EXPECT_EQ(PAGES, tell(&m, OUT, ALL(&m), 0));
+		EXPECT_GE(OWN, evict(OWN / 2));
+		if (round == 3) {
+			EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), round));
+			EXPECT_ABOUT(PAGES, at(cpu, ANON));
+		}
+		tell(&m, DROP, ALL(&m), 0);
+	}
+	EXPECT_EQ(0, mate_end(&m));
+	group_ends(_metadata);
+}
+
+/* The same for a file's pages, which leave their shadows in the page cache. */
+SSW_BODY(lru, files_return)
+{
+	char page[SSW_PAGE] __attribute__((aligned(8)));
+	const char *path = ssw_file(900);
+	const char *base = (const char *)(1UL << 20);
+	bool no_shadows = false;
+	long long refaults = 0;
+	int a, b, keep;
+	struct mate m;
+	pid_t pid;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	if (ssw_start(SSW_NEED_DIR))
+		SKIP(return, "%s", ssw_start(SSW_NEED_DIR));
+	ASSERT_EQ(0, ssw_cgroup_enter("ssw"));
+	ASSERT_EQ(0, cg_fresh());
+	unlink(path);
+	/*
+	 * An inode that nobody has open may go, and its shadows with it; they go, too,
+	 * where there are more of them than pages. No swap: these pages stay.
+	 */
+	ASSERT_TRUE(mate_start(&m, a, PAGES, false));
+	tell(&m, STAMP, ALL(&m), 1);
+	keep = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	ASSERT_LE(0, keep);
+	for (int step = 0; step < 2; step++) {
+		pid = ssw_fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+			long wrong = 0;
+
+			if (ssw_cgroup_enter(GROUP) || fd < 0)
+				_exit(50);
+			ssw_pin(step ? b : a);
+			posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+			for (size_t i = 0; i < PAGES; i++) {
+				const char *as = base + i * SSW_PAGE;
+
+				if (step) {
+					if (pread(fd, page, SSW_PAGE, i * SSW_PAGE) != SSW_PAGE)
+						_exit(51);
+					wrong += ssw_wrong_as(page, 1, 1, as);
+				} else {
+					ssw_stamp_as(page, 1, 1, as);
+					if (pwrite(fd, page, SSW_PAGE, i * SSW_PAGE) != SSW_PAGE)
+						_exit(51);
+				}
+			}
+			if (!step && fsync(fd))
+				_exit(52);
+			_exit(wrong ? 1 : 0);
+		}
+		EXPECT_EQ(0, ssw_join(pid));
+		if (step && ssw_vmstat("workingset_refault_file") - refaults < PAGES / 2) {
+			no_shadows = true;
+			break;
+		}
+		/* No drain(), which would drop them without a trace. */
+		ASSERT_EQ(0, dump());
+		EXPECT_LE(PAGES - OWN, in_dump(memcg, ANY, shard_of(a), FILES))
+			TH_LOG("step %d", step);
+		EXPECT_GE(OWN, in_dump(memcg, ANY, shard_of(b), FILES)) TH_LOG("step %d", step);
+		if (!__test_passed(_metadata))
+			show_group();
+		/* How many shadows may stay depends on statistics, which come late. */
+		for (int i = 0; !step && i < 50; i++) {
+			if (ssw_cgroup_stat(GROUP, "inactive_file") > PAGES * 3000LL)
+				break;
+			usleep(100000);
+		}
+		for (int i = 0; !step && i < 60; i++) {
+			cg_reclaim(GROUP, PAGES);
+			ASSERT_EQ(0, dump());
+			if (in_dump(memcg, ANY, ANY, FILES) < OWN)
+				break;
+			usleep(20000);
+		}
+		if (!step) {
+			EXPECT_GE(OWN, in_dump(memcg, ANY, ANY, FILES))
+				TH_LOG("the file's pages cannot be reclaimed");
+			refaults = ssw_vmstat("workingset_refault_file");
+		}
+	}
+	EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+	EXPECT_EQ(0, mate_end(&m));
+	close(keep);
+	unlink(path);
+	group_ends(_metadata);
+	if (no_shadows)
+		SKIP(return, "the shrinker took the shadow entries: nothing is tested");
+}
+
+/* --- splits and migration ---------------------------------------------------- */
+
+static int thp_only(int kb)
+{
+	char path[160];
+	int ret = -ENOENT;
+
+	for (int k = 16; k <= 2048; k *= 2) {
+		snprintf(path, sizeof(path), SSW_THP "/hugepages-%dkB/enabled", k);
+		if (!ssw_write(path, k == kb ? "madvise" : "never") && k == kb)
+			ret = 0;
+	}
+	return ret;
+}
+
+SSW_BODY(lru, split_keeps_the_shard)
+{
+	const size_t pages = 4 * 512;
+	struct ssw_areas areas;
+	struct mate m;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	if (thp_only(2048))
+		SKIP(return, "the kernel has no huge pages of 2 MiB");
+	if (access("/sys/kernel/debug/split_huge_pages", W_OK))
+		SKIP(return, "there is no split_huge_pages in debugfs");
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_TRUE(mate_start(&m, a, pages, true));
+	tell(&m, STAMP, ALL(&m), 1);
+	EXPECT_ABOUT(pages, at(a, ANON));
+	if (cg(GROUP, "memory.stat", "anon_thp") < (2 << 20)) {
+		sleep(3);	/* until the statistics are flushed */
+		EXPECT_LE(2 << 20, cg(GROUP, "memory.stat", "anon_thp"))
+			TH_LOG("no huge pages were used: nothing is tested");
+	}
+	/* Split on B: the parts are where the whole was. */
+	tell(&m, PIN, ALL(&m), b);
+	EXPECT_EQ(0, tell(&m, SPLIT, 0, 2 * 512, 0));
+	EXPECT_ABOUT(pages, at(a, ANON));
+	EXPECT_ABOUT(0, at(b, ANON));
+	/* Split by reclaim that takes a part, and by unmapping every other page. */
+	tell(&m, OUT, 2 * 512 + 100, 300, 0);
+	for (int i = 1; i < 512; i += 2)
+		tell(&m, DROP, 3 * 512 + i, 1, 0);
+	evict(OWN / 2);
+	EXPECT_EQ(0, tell(&m, CHECK, 0, 3 * 512, 1));
+	for (int i = 0; i < 512; i += 2)
+		EXPECT_EQ(0, tell(&m, CHECK, 3 * 512 + i, 1, 1));
+	EXPECT_ABOUT(pages - 256, at(a, ANON));
+	EXPECT_ABOUT(0, at(b, ANON));
+	EXPECT_EQ(0, mate_end(&m));
+	group_ends(_metadata);
+	thp_only(0);
+}
+
+SSW_BODY(lru, migration_keeps_the_shard)
+{
+	struct ssw_areas areas;
+	unsigned long from, to;
+	int a, b, na, nb;
+	struct mate m;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	na = ssw_node_of(a);
+	nb = ssw_node_of(b);
+	if (na < 0 || nb < 0 || na == nb)
+		SKIP(return, "the machine has one node");
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_TRUE(mate_start(&m, a, PAGES, false));
+	tell(&m, STAMP, ALL(&m), 1);
+	tell(&m, PIN, ALL(&m), b);
+	for (int round = 0; round < 4; round++) {
+		int node = round & 1 ? na : nb;
+
+		/* Active ones, too. */
+		if (round == 2)
+			tell(&m, USE, 0, PAGES / 2, 0);
+		EXPECT_GE(OWN, tell(&m, MOVE, ALL(&m), node));
+		EXPECT_ABOUT(PAGES, at(a, ANON));
+		EXPECT_ABOUT(PAGES, in_dump(memcg, node, shard_of(a), ANON));
+		EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(b), ANON));
+		EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+	}
+	/* The whole process, by another one; and locked ones. */
+	EXPECT_EQ(0, tell(&m, LOCK, 0, PAGES / 2, 0));
+	from = 1UL << na;
+	to = 1UL << nb;
+	EXPECT_LE(0, syscall(SYS_migrate_pages, m.pid, 64UL, &from, &to));
+	EXPECT_ABOUT(PAGES, at(a, ANON | LOCKED));
+	EXPECT_ABOUT(PAGES, in_dump(memcg, nb, shard_of(a), ANON | LOCKED));
+	EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(b), ANON | LOCKED));
+	EXPECT_EQ(0, tell(&m, UNLOCK, ALL(&m), 0));
+	/* Swapped out on one node, read back on the other. */
+	tell(&m, OUT, ALL(&m), 0);
+	EXPECT_GE(OWN, evict(OWN / 2));
+	tell(&m, PIN, ALL(&m), a);
+	EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+	EXPECT_ABOUT(PAGES, at(a, ANON));
+	EXPECT_EQ(0, mate_end(&m));
+	group_ends(_metadata);
+}
+
+/* From list to list, active, cold, locked, by another CPU: within the shard. */
+SSW_BODY(lru, lists_of_one_page)
+{
+	struct ssw_areas areas;
+	struct mate m;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_TRUE(mate_start(&m, a, PAGES, false));
+	tell(&m, STAMP, ALL(&m), 1);
+	EXPECT_ABOUT(PAGES, at(a, ANON));
+	EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(a), 1 << ACTIVE_ANON));
+
+	/* Active, then cold: on B, and they stay in A's shard. */
+	tell(&m, PIN, ALL(&m), b);
+	EXPECT_EQ(0, tell(&m, USE, ALL(&m), 0));
+	EXPECT_ABOUT(PAGES, at(a, 1 << ACTIVE_ANON));
+	EXPECT_ABOUT(0, at(b, ANON));
+	EXPECT_EQ(0, tell(&m, COLD, ALL(&m), 0));
+	EXPECT_ABOUT(PAGES, at(a, 1 << INACTIVE_ANON));
+	EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(a), 1 << ACTIVE_ANON));
+	EXPECT_ABOUT(0, at(b, ANON));
+
+	/* Locked on B, then on A; unlocked on either. */
+	for (int i = 0; i < 2; i++) {
+		tell(&m, PIN, ALL(&m), i ? a : b);
+		EXPECT_EQ(0, tell(&m, LOCK, ALL(&m), 0));
+		EXPECT_ABOUT(PAGES, at(a, LOCKED));
+		EXPECT_EQ(0, at(b, LOCKED));
+		EXPECT_ABOUT(0, at(a, ANON));
+		EXPECT_GE(OWN, tell(&m, OUT, ALL(&m), 0)) TH_LOG("locked pages are swapped out");
+		tell(&m, PIN, ALL(&m), i ? b : a);
+		EXPECT_EQ(0, tell(&m, UNLOCK, ALL(&m), 0));
+		EXPECT_EQ(0, at(ANY, LOCKED));
+		EXPECT_ABOUT(PAGES, at(a, ANON));
+		EXPECT_ABOUT(0, at(b, ANON));
+		EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+	}
+	/* Locked while in swap: read back at once, to A. */
+	EXPECT_EQ(PAGES, tell(&m, OUT, ALL(&m), 0));
+	EXPECT_GE(OWN, evict(OWN / 2));
+	tell(&m, PIN, ALL(&m), b);
+	EXPECT_EQ(0, tell(&m, LOCK, ALL(&m), 0));
+	EXPECT_EQ(PAGES, tell(&m, RESIDENT, ALL(&m), 0));
+	EXPECT_ABOUT(PAGES, at(a, ANON | LOCKED));
+	EXPECT_ABOUT(0, at(b, ANON));
+	EXPECT_EQ(0, in_dump(memcg, ANY, shard_of(b), LOCKED));
+	/* The base kernel lets reclaim find out that a page it swapped in is locked. */
+	for (int i = 0; i < 20 && at(a, LOCKED) < PAGES; i++)
+		cg_reclaim(GROUP, 2 * PAGES);
+	EXPECT_ABOUT(PAGES, at(a, LOCKED));
+	EXPECT_EQ(0, in_dump(memcg, ANY, shard_of(b), LOCKED));
+	/* Freed while locked. */
+	EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+	tell(&m, UNLOCK, 0, PAGES / 2, 0);
+	EXPECT_ABOUT(PAGES / 2, at(a, LOCKED));
+	EXPECT_EQ(0, mate_end(&m));
+	EXPECT_EQ(0, at(ANY, LOCKED));
+
+	/* New and locked at once. */
+	ASSERT_TRUE(mate_start(&m, b, PAGES, false));
+	EXPECT_EQ(0, tell(&m, LOCK_NEW, ALL(&m), 5));
+	EXPECT_ABOUT(PAGES, at(b, LOCKED));
+	EXPECT_EQ(0, at(a, LOCKED));
+	EXPECT_EQ(0, in_dump(memcg, ANY, 0, LOCKED));
+	tell(&m, PIN, ALL(&m), a);
+	EXPECT_EQ(0, tell(&m, UNLOCK, ALL(&m), 0));
+	EXPECT_ABOUT(PAGES, at(b, ANON));
+	EXPECT_EQ(0, at(ANY, LOCKED));
+	EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 5));
+	EXPECT_EQ(0, mate_end(&m));
+	group_ends(_metadata);
+}
+
+/* --- sums ---------------------------------------------------------------------- */
+
+SSW_BODY(lru, sums)
+{
+	struct mate m[4];
+	struct ssw_areas areas;
+	long long sum;
+	cpu_set_t set;
+	int n = 0;
+
+	NEED_SHARDS();
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, ssw_online(&set));
+	ASSERT_EQ(0, cg_fresh());
+	EXPECT_EQ(0, sums_differ(true)) TH_LOG("before");
+	for (int c = 0; c < CPU_SETSIZE && n < 4; c++) {
+		if (!CPU_ISSET(c, &set))
+			continue;
+		ASSERT_TRUE(mate_start(&m[n], c, PAGES, n == 3));
+		tell(&m[n], STAMP, ALL(&m[n]), n + 1);
+		n++;
+	}
+	tell(&m[0], USE, 0, PAGES / 3, 0);
+	tell(&m[0], LOCK, PAGES / 2, 200, 0);
+	EXPECT_EQ(0, sums_differ(true)) TH_LOG("touched, some active, some locked");
+	for (int i = 0; i < n; i++) {
+		tell(&m[i], PIN, 0, 0, m[(i + 1) % n].c->arg);
+		tell(&m[i], OUT, i * 100, 700, 0);
+	}
+	cg_reclaim(GROUP, PAGES);
+	for (int i = 0; i < n; i++)
+		EXPECT_EQ(0, tell(&m[i], CHECK, 0, PAGES / 2, i + 1));
+	EXPECT_EQ(0, sums_differ(true)) TH_LOG("partly swapped");
+	/* And of the hierarchy, memory.stat. */
+	sum = 0;
+	for (int i = 0; i < 60; i++) {
+		drain();
+		ASSERT_EQ(0, dump());
+		sum = ssw_cgroup_stat(GROUP, "inactive_anon") / (long long)SSW_PAGE -
+		      in_dump(memcg, ANY, ANY, 1 << INACTIVE_ANON);
+		if (!sum)
+			break;
+		usleep(100000);
+	}
+	EXPECT_EQ(0, sum);
+	for (int i = 0; i < n; i++) {
+		EXPECT_EQ(0, tell(&m[i], CHECK, ALL(&m[i]), i + 1));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	EXPECT_EQ(0, sums_differ(true)) TH_LOG("after their processes ended");
+	group_ends(_metadata);
+	/* /proc/meminfo has the same. */
+	for (int i = 0; i < 80; i++) {
+		ssw_write("/proc/sys/vm/stat_refresh", "1");
+		ASSERT_EQ(0, dump());
+		sum = in_dump(ANY, ANY, ANY, ANON) * 4 - ssw_meminfo("Active(anon)") -
+		      ssw_meminfo("Inactive(anon)");
+		if (!sum)
+			break;
+		usleep(50000);
+	}
+	EXPECT_EQ(0, sum);
+}
+
+TEST_HARNESS_MAIN

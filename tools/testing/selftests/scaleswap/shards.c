@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * LRU shards under pressure: reclaim from all of them, no memory for one, groups,
+ * memory and CPUs that come and go. See lru.c for where pages are.
+ */
+#include "ssw_lru.h"
+
+SSW_FIXTURE(shards, 0)
+
+/* --- reclaim ------------------------------------------------------------------- */
+
+static long long kills(void)
+{
+	return cg(GROUP, "memory.events", "oom_kill");
+}
+
+/*
+ * Memory that CPUs touched which are idle now does not keep a busy one from its own:
+ * what it reads again and again stays.
+ */
+SSW_BODY(shards, idle_cpus_give_way)
+{
+	const long max = 6000, hot = 3500, cold = 1500;
+	struct mate busy, idle[3];
+	long faults = 0, last = 0, resident;
+	int n = 0, round, cpu = -1;
+	struct ssw_areas areas;
+	cpu_set_t set;
+
+	NEED_SHARDS();
+	ASSERT_EQ(0, ssw_online(&set));
+	if (CPU_COUNT(&set) < 4 || (value("shards") > 0 && value("shards") < 4))
+		SKIP(return, "needs four CPUs with a shard each");
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+	for (int c = 0; c < CPU_SETSIZE && n < 3; c++) {
+		if (!CPU_ISSET(c, &set))
+			continue;
+		if (cpu < 0) {
+			cpu = c;
+			continue;
+		}
+		ASSERT_TRUE(mate_start(&idle[n], c, cold, false));
+		tell(&idle[n], STAMP, ALL(&idle[n]), 10 + n);
+		n++;
+	}
+	ASSERT_TRUE(mate_start(&busy, cpu, hot, false));
+	ASSERT_EQ(0, tell(&busy, STAMP, ALL(&busy), 1));
+	for (round = 0; round < 30; round++) {
+		last = tell(&busy, FAULTS, 0, 0, 0);
+		ASSERT_EQ(0, tell(&busy, CHECK, ALL(&busy), 1));
+		last = tell(&busy, FAULTS, 0, 0, 0) - last;
+		faults += last;
+		if (last * 50 < hot)
+			break;
+	}
+	resident = tell(&busy, RESIDENT, ALL(&busy), 0);
+	drain();
+	TH_LOG("%ld faults in %d rounds of %ld pages, the last %ld; %ld stay in memory", faults,
+	       round + 1, hot, last, resident);
+	EXPECT_GT(30, round) TH_LOG("the busy CPU never gets its memory");
+	EXPECT_LE(hot * 9 / 10, resident);
+	EXPECT_EQ(0, kills());
+	ASSERT_EQ(0, dump());
+	for (int i = 0; i < n; i++) {
+		long left = tell(&idle[i], RESIDENT, ALL(&idle[i]), 0);
+
+		TH_LOG("of an idle CPU's %ld pages, %ld stay", cold, left);
+		EXPECT_GT(cold, left);
+	}
+	show_group();
+	/* At least what the busy one needed is gone from them. */
+	EXPECT_GE(max - hot + OWN, in_dump(memcg, ANY, ANY, ANON) -
+		  in_dump(memcg, ANY, shard_of(cpu), ANON));
+	/* It is all there still. */
+	for (int i = 0; i < n; i++) {
+		EXPECT_EQ(0, tell(&idle[i], CHECK, ALL(&idle[i]), 10 + i));
+		EXPECT_EQ(0, mate_end(&idle[i]));
+	}
+	EXPECT_EQ(0, tell(&busy, CHECK, ALL(&busy), 1));
+	EXPECT_EQ(0, mate_end(&busy));
+	EXPECT_EQ(0, kills());
+	group_ends(_metadata);
+}
+
+/* A small shard's pages that are used all the time outlive another one's stream. */
+SSW_BODY(shards, small_and_hot_stays)
+{
+	const long max = 4000, hot = 300, stream = 16000, piece = 400;
+	struct mate small, big;
+	struct ssw_areas areas;
+	long faults, rounds = 0;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+	ASSERT_TRUE(mate_start(&small, b, hot, false));
+	ASSERT_TRUE(mate_start(&big, a, stream, false));
+	tell(&small, STAMP, ALL(&small), 1);
+	faults = tell(&small, FAULTS, 0, 0, 0);
+	for (long i = 0; i < stream; i += piece) {
+		ASSERT_EQ(0, tell(&big, STAMP, i, piece, 2));
+		ASSERT_EQ(0, tell(&small, CHECK, ALL(&small), 1));
+		rounds++;
+	}
+	faults = tell(&small, FAULTS, 0, 0, 0) - faults;
+	TH_LOG("%ld faults in %ld rounds of %ld pages, while %ld streamed by", faults, rounds, hot,
+	       stream);
+	/* One in ten at the most: with one list it is hardly any. */
+	EXPECT_GE(rounds * hot / 10, faults);
+	EXPECT_EQ(0, kills());
+	EXPECT_EQ(0, tell(&big, CHECK, ALL(&big), 2));
+	EXPECT_EQ(0, mate_end(&big));
+	EXPECT_EQ(0, mate_end(&small));
+	group_ends(_metadata);
+}
+
+/* All that can be reclaimed is in another CPU's shard. */
+SSW_BODY(shards, no_oom_with_foreign_pages)
+{
+	const long max = 3000;
+	struct ssw_areas areas;
+	struct mate full, m;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	NEED_AREAS(&areas);
+	for (int round = 0; round < 3; round++) {
+		ASSERT_EQ(0, cg_fresh());
+		ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+		ASSERT_TRUE(mate_start(&full, b, max, false));
+		/* Full to the limit; in the last round of pages that are active. */
+		tell(&full, STAMP, 0, max - 200, 1);
+		if (round == 2)
+			tell(&full, USE, 0, max - 200, 0);
+		drain();
+		ASSERT_TRUE(mate_start(&m, a, max, false));
+		EXPECT_ABOUT(0, at(a, ANON));
+		/* A process that brings little, then one as large as all there is. */
+		ASSERT_EQ(0, tell(&m, STAMP, 0, 300, 2));
+		ASSERT_EQ(0, tell(&m, STAMP, 0, max - 300, 2));
+		EXPECT_EQ(0, kills());
+		EXPECT_EQ(0, tell(&m, CHECK, 0, max - 300, 2));
+		EXPECT_EQ(0, tell(&full, CHECK, 0, max - 200, 1));
+		/* All of it can be reclaimed from where nobody has pages, too. */
+		if (round) {
+			ssw_pin(round == 1 ? a : b);
+			EXPECT_GE(OWN, evict(OWN / 2));
+		}
+		EXPECT_EQ(0, tell(&full, CHECK, 0, max - 200, 1));
+		EXPECT_EQ(0, tell(&m, CHECK, 0, max - 300, 2));
+		EXPECT_EQ(0, mate_end(&m));
+		EXPECT_EQ(0, mate_end(&full));
+		EXPECT_EQ(0, kills());
+		group_ends(_metadata);
+	}
+}
+
+/*
+ * memory.reclaim takes as much as is asked for, whoever asks and whosever it is: from
+ * pages of one age, about the same of each.
+ */
+SSW_BODY(shards, reclaim_from_all)
+{
+	const long piece = 25;
+	struct ssw_areas areas;
+	struct mate m[4];
+	cpu_set_t set;
+	int n = 0;
+
+	NEED_SHARDS();
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, ssw_online(&set));
+	ASSERT_EQ(0, cg_fresh());
+	for (int c = 0; c < CPU_SETSIZE && n < 4; c++)
+		if (CPU_ISSET(c, &set))
+			ASSERT_TRUE(mate_start(&m[n++], c, PAGES, false));
+	for (long at = 0; at < PAGES; at += piece)
+		for (int i = 0; i < n; i++)
+			ASSERT_EQ(0, tell(&m[i], STAMP, at, piece, i + 1));
+	drain();
+	ssw_pin(0);
+	/* Half of it, in small portions: nobody's shard is spared, nobody's is emptied. */
+	for (long i = 0; i < n * PAGES; i += 50) {
+		long left = 0;
+
+		for (int j = 0; j < n; j++)
+			left += tell(&m[j], RESIDENT, ALL(&m[j]), 0);
+		if (left <= n * PAGES / 2)
+			break;
+		cg_reclaim(GROUP, 50);
+	}
+	for (int i = 0; i < n; i++) {
+		long left = tell(&m[i], RESIDENT, ALL(&m[i]), 0);
+
+		TH_LOG("of process %d's %d pages, %ld stay", i, PAGES, left);
+		EXPECT_GT(PAGES * 8 / 10, left);
+		EXPECT_LT(PAGES * 2 / 10, left);
+	}
+	/* And all. */
+	EXPECT_GE(OWN, evict(OWN / 2));
+	for (int i = 0; i < n; i++) {
+		EXPECT_EQ(0, tell(&m[i], CHECK, ALL(&m[i]), i + 1));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
+}
+
+/* --- no memory for a shard --------------------------------------------------- */
+
+static int fail_slabs(const char *percent)
+{
+	int ret = ssw_write(FAIL "verbose", "0");
+
+	ret = ret ?: ssw_write(FAIL "times", "-1");
+	ssw_write(FAIL "interval", "1");
+	ssw_write(FAIL "space", "0");
+	ssw_write(FAIL "cache-filter", "N");
+	/* Only what may not wait, and only by processes that want it to. */
+	ssw_write(FAIL "ignore-gfp-wait", "Y");
+	return ret ?: ssw_write(FAIL "task-filter", "Y") ?: ssw_write(FAIL "probability", percent);
+}
+
+SSW_BODY(shards, no_memory_for_a_shard)
+{
+	long long before, after;
+	struct ssw_areas areas;
+	struct mate m;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	if (access(FAIL "probability", W_OK) || access("/proc/self/make-it-fail", W_OK))
+		SKIP(return, "a kernel without CONFIG_FAILSLAB and its debugfs files");
+	NEED_AREAS(&areas);
+	for (int round = 0; round < 2; round++) {
+		long none;
+
+		ASSERT_EQ(0, cg_fresh());
+		ASSERT_TRUE(mate_start(&m, a, 2 * PAGES, false));
+		before = ssw_stat("fallback/no_shard");
+		ASSERT_LE(0, before);
+		ASSERT_EQ(0, fail_slabs(round ? "90" : "100"));
+		/* Before it is on B, where it would get a shard for a page of its own. */
+		ASSERT_EQ(0, tell(&m, BREAK, ALL(&m), 1));
+		ASSERT_EQ(0, tell(&m, PIN, ALL(&m), b));
+		ASSERT_EQ(0, tell(&m, STAMP, 0, PAGES, 1));
+		ASSERT_EQ(0, tell(&m, BREAK, ALL(&m), 0));
+		fail_slabs("0");
+		after = ssw_stat("fallback/no_shard");
+		at(ANY, ANON);
+		none = in_dump(memcg, ANY, 0, ANON);
+		TH_LOG("%lld fallbacks, %ld pages without a shard", after - before, none);
+		if (!round) {
+			/* The batch is put on lists later, but the choice is made at once. */
+			EXPECT_ABOUT(PAGES, after - before);
+			EXPECT_ABOUT(PAGES, none);
+			EXPECT_EQ(0, in_dump(memcg, ANY, shard_of(b), ANON));
+		}
+		EXPECT_EQ(0, sums_differ(true));
+		/* From now on there is memory: new pages have one, the old ones work. */
+		ASSERT_EQ(0, tell(&m, STAMP, PAGES, PAGES, 2));
+		EXPECT_LE(PAGES - OWN, at(b, ANON));
+		EXPECT_EQ(0, tell(&m, LOCK, 0, PAGES / 4, 0));
+		EXPECT_ABOUT(PAGES / 4, at(ANY, LOCKED));
+		EXPECT_EQ(0, tell(&m, UNLOCK, 0, PAGES / 4, 0));
+		tell(&m, USE, PAGES / 4, PAGES / 4, 0);
+		EXPECT_LE(2 * PAGES - OWN, tell(&m, OUT, ALL(&m), 0));
+		EXPECT_GE(OWN, evict(OWN / 2));
+		tell(&m, PIN, ALL(&m), a);
+		EXPECT_EQ(0, tell(&m, CHECK, 0, PAGES, 1));
+		EXPECT_EQ(0, tell(&m, CHECK, PAGES, PAGES, 2));
+		/* Those that had none belong to who put them back on a list, or read them. */
+		EXPECT_EQ(0, sums_differ(true));
+		EXPECT_ABOUT(2 * PAGES, at(a, ANON) + at(b, ANON));
+		EXPECT_GE(OWN, in_dump(memcg, ANY, 0, ANON));
+		EXPECT_EQ(0, mate_end(&m));
+		group_ends(_metadata);
+	}
+}
+
+/* --- groups that come and go --------------------------------------------------- */
+
+/* Groups with pages of all CPUs, half of them with pages in swap, are made and removed. */
+static void populate(struct __test_metadata *_metadata, int groups)
+{
+	char name[64];
+	pid_t pid;
+
+	for (int g = 0; g < groups; g++) {
+		snprintf(name, sizeof(name), "ssw/g%d", g);
+		pid = ssw_fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			char *p = ssw_map(200, false);
+			cpu_set_t set;
+			size_t at = 0;
+
+			if (ssw_cgroup_enter(name) || ssw_online(&set))
+				_exit(50);
+			for (int c = 0; c < CPU_SETSIZE && at < 200; c++) {
+				if (!CPU_ISSET(c, &set))
+					continue;
+				ssw_pin(c);
+				ssw_stamp(p + at * SSW_PAGE, 25, g);
+				at += 25;
+			}
+			if (g % 2)
+				ssw_pageout(p, at);
+			fflush(stdout);
+			_exit(ssw_wrong(p, at, g) ? 1 : 0);
+		}
+		EXPECT_EQ(0, ssw_join(pid)) TH_LOG("group %d", g);
+	}
+	for (int g = 0; g < groups; g++) {
+		snprintf(name, sizeof(name), "ssw/g%d", g);
+		if (g % 2)
+			cg_reclaim(name, 200);
+		EXPECT_EQ(0, cg_remove(name));
+	}
+}
+
+/* Wait until not more than @most are allocated. How many are. */
+static long long allocated_at_most(long long most)
+{
+	long long seen = 0;
+
+	for (int i = 0; i < 300; i++) {
+		seen = value("allocated");
+		if (seen <= most)
+			break;
+		if (i % 10 == 5) {
+			drain();
+			cg_reclaim("ssw", 1024);
+		}
+		usleep(50000);
+	}
+	return seen;
+}
+
+SSW_BODY(shards, shards_are_freed)
+{
+	struct ssw_areas areas;
+	long long before, most, after;
+
+	if (value("shards") <= 0)
+		SKIP(return, "LRU lists are not sharded here");
+	NEED_AREAS(&areas);
+	/*
+	 * Those of the groups above them stay, and are there after the first time. What
+	 * is left of earlier tests goes meanwhile.
+	 */
+	ASSERT_EQ(0, ssw_write(SSW_CG "/cgroup.subtree_control", "+memory"));
+	EXPECT_EQ(0, ssw_write(SSW_CG "/cgroup.procs", "0"));
+	ASSERT_EQ(0, ssw_write(SSW_CG "/ssw/cgroup.subtree_control", "+memory"));
+	populate(_metadata, 4);
+	for (int i = 0; i < 40; i++) {
+		before = value("allocated");
+		usleep(100000);
+		drain();
+		if (i > 5 && before == value("allocated"))
+			break;
+	}
+	before = value("allocated");
+	for (int round = 0; round < 2; round++) {
+		populate(_metadata, 20);
+		most = value("allocated");
+		after = allocated_at_most(before);
+		TH_LOG("%lld shards, %lld when groups were removed, %lld after a while", before,
+		       most, after);
+		EXPECT_GE(before, after);
+	}
+	ssw_write(SSW_CG "/ssw/cgroup.subtree_control", "-memory");
+}
+
+/* A group that goes while its process, with its pages, goes to another one. */
+SSW_BODY(shards, pages_outlive_their_group)
+{
+	struct ssw_areas areas;
+	char pid[16];
+	struct mate m;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_TRUE(mate_start(&m, a, 2 * PAGES, false));
+	tell(&m, STAMP, 0, PAGES, 1);
+	tell(&m, OUT, 0, PAGES / 2, 0);
+	snprintf(pid, sizeof(pid), "%d", m.pid);
+	ASSERT_EQ(0, ssw_write(SSW_CG "/ssw/cgroup.procs", pid));
+	ASSERT_EQ(0, cg_remove(GROUP));
+	tell(&m, PIN, ALL(&m), b);
+	tell(&m, STAMP, PAGES, PAGES, 2);
+	EXPECT_EQ(0, tell(&m, CHECK, 0, PAGES, 1));
+	EXPECT_EQ(0, tell(&m, LOCK, 0, 300, 0));
+	EXPECT_EQ(0, tell(&m, UNLOCK, 0, 300, 0));
+	tell(&m, OUT, ALL(&m), 0);
+	ssw_evict("ssw");
+	EXPECT_EQ(0, tell(&m, CHECK, 0, PAGES, 1));
+	EXPECT_EQ(0, tell(&m, CHECK, PAGES, PAGES, 2));
+	EXPECT_EQ(0, mate_end(&m));
+}
+
+/* --- memory that comes and goes ------------------------------------------------- */
+
+/* Memory blocks, one after the other, while all CPUs swap. */
+SSW_BODY(shards, memory_blocks)
+{
+	struct ssw_load *l = ssw_loads(4);
+	int n = 0, tried = 0, done = 0;
+	struct ssw_areas areas;
+	cpu_set_t set;
+	char path[128];
+
+	NEED_SHARDS();
+	if (access(BLOCKS "/block_size_bytes", R_OK))
+		SKIP(return, "a kernel without memory hotplug");
+	NEED_AREAS(&areas);
+	ASSERT_NE(NULL, l);
+	ASSERT_EQ(0, ssw_online(&set));
+	ASSERT_EQ(0, cg_fresh());
+	for (int c = 0; c < CPU_SETSIZE && n < 4; c++)
+		if (CPU_ISSET(c, &set))
+			ASSERT_EQ(0, ssw_load_start(&l[n++], c, PAGES));
+	for (int i = 0; i < n; i++)
+		EXPECT_TRUE(ssw_load_more(&l[i], 1));
+	for (int block = 0; block < 64; block++) {
+		char zone[128] = "";
+
+		snprintf(path, sizeof(path), BLOCKS "/memory%d/valid_zones", block);
+		/* Others hold the kernel's own memory, and cannot be taken away. */
+		if (ssw_read(path, zone, sizeof(zone)) <= 0 || strcmp(zone, "Movable"))
+			continue;
+		snprintf(path, sizeof(path), BLOCKS "/memory%d/online", block);
+		for (int i = 0; i < 2; i++) {
+			int ret = ssw_write(path, "0");
+
+			tried++;
+			if (ret)
+				continue;
+			done++;
+			for (int j = 0; j < n; j++)
+				EXPECT_TRUE(ssw_load_more(&l[j], 1));
+			EXPECT_EQ(0, ssw_write(path, "1"));
+		}
+	}
+	for (int i = 0; i < n; i++) {
+		EXPECT_TRUE(ssw_load_more(&l[i], 1)) TH_LOG("process %d", i);
+		EXPECT_EQ(0, ssw_load_stop(&l[i])) TH_LOG("process %d", i);
+	}
+	TH_LOG("%d of %d times a block went offline", done, tried);
+	EXPECT_EQ(0, sums_differ(true));
+	cg_remove(GROUP);
+	if (!tried)
+		SKIP(return, "no memory block is in ZONE_MOVABLE (boot with movablecore=)");
+	EXPECT_LT(0, done);
+}
+
+/* A CPU goes: its shard's pages are still found, and those it had come back. */
+SSW_BODY(shards, cpu_goes)
+{
+	struct ssw_areas areas;
+	struct mate m;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_TRUE(mate_start(&m, b, PAGES, false));
+	tell(&m, STAMP, ALL(&m), 1);
+	EXPECT_ABOUT(PAGES, at(b, ANON));
+	tell(&m, PIN, ALL(&m), a);
+	if (ssw_set_online(b, false))
+		SKIP(mate_end(&m); cg_remove(GROUP); return, "CPU %d cannot be turned off", b);
+	EXPECT_ABOUT(PAGES, at(b, ANON));
+	EXPECT_EQ(PAGES, tell(&m, OUT, ALL(&m), 0));
+	EXPECT_GE(OWN, evict(OWN / 2));
+	EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+	EXPECT_ABOUT(PAGES, at(b, ANON));
+	EXPECT_EQ(0, sums_differ(true));
+	EXPECT_EQ(0, ssw_set_online(b, true));
+	EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+	EXPECT_EQ(0, mate_end(&m));
+	group_ends(_metadata);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of LRU shards share: the dump in debugfs, a group, and processes in
+ * it that do what they are told.
+ */
+#ifndef SSW_LRU_H
+#define SSW_LRU_H
+
+#include <sys/uio.h>
+#include "ssw_body.h"
+
+#define LRU	SSW_SYS "/lru/"
+#define DUMP	"/sys/kernel/debug/scaleswap/lru"
+#define GEN	"/sys/kernel/mm/lru_gen/enabled"
+#define FAIL	"/sys/kernel/debug/failslab/"
+#define BLOCKS	"/sys/devices/system/memory"
+#define GROUP	"ssw-lru"
+#define PAGES	1500
+/* Of a process' own memory: its stack and the like. Far less than what is counted. */
+#define OWN	100
+
+/* --- the dump ------------------------------------------------------------ */
+
+enum { INACTIVE_ANON, ACTIVE_ANON, INACTIVE_FILE, ACTIVE_FILE, UNEVICTABLE, LISTS };
+#define ANON	(1 << INACTIVE_ANON | 1 << ACTIVE_ANON)
+#define FILES	(1 << INACTIVE_FILE | 1 << ACTIVE_FILE)
+#define LOCKED	(1 << UNEVICTABLE)
+#define ANY	-1
+
+static const char * const list_name[] __attribute__((unused)) = {
+	"inactive_anon", "active_anon", "inactive_file", "active_file", "unevictable",
+};
+
+struct row {
+	int memcg, nid, shard;
+	long size[LISTS];
+};
+
+static struct row *rows;
+static int nr_rows, max_rows;
+
+static inline int dump(void)
+{
+	FILE *f = fopen(DUMP, "re");
+	char line[512];
+	int ret = 0;
+
+	nr_rows = 0;
+	if (!f)
+		return getenv("SSW_LRU_ANYWAY") ? 0 : -errno;
+	/* The header */
+	if (!fgets(line, sizeof(line), f))
+		ret = -EIO;
+	while (!ret && fgets(line, sizeof(line), f)) {
+		struct row *r;
+
+		if (nr_rows == max_rows) {
+			max_rows = max_rows * 2 + 256;
+			rows = realloc(rows, max_rows * sizeof(*rows));
+			if (!rows)
+				abort();
+		}
+		r = &rows[nr_rows++];
+		if (sscanf(line, "%d %d %d %ld %ld %ld %ld %ld %*u", &r->memcg, &r->nid,
+			   &r->shard, &r->size[0], &r->size[1], &r->size[2], &r->size[3],
+			   &r->size[4]) != 8)
+			ret = -EINVAL;
+	}
+	fclose(f);
+	return ret;
+}
+
+/* Pages in what was dumped last; @lists is a mask, the others may be ANY. */
+static inline long in_dump(int memcg, int nid, int shard, unsigned int lists)
+{
+	long sum = 0;
+
+	for (int i = 0; i < nr_rows; i++) {
+		if ((memcg != ANY && rows[i].memcg != memcg) ||
+		    (nid != ANY && rows[i].nid != nid) ||
+		    (shard != ANY && rows[i].shard != shard))
+			continue;
+		for (int l = 0; l < LISTS; l++)
+			if (lists & 1 << l)
+				sum += rows[i].size[l];
+	}
+	return sum;
+}
+
+static inline long long value(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), LRU "%s", name);
+	return ssw_num(path);
+}
+
+static const char *cannot(void)
+{
+	if (getenv("SSW_LRU_ANYWAY"))
+		return NULL;
+	if (value("shards") <= 0)
+		return "LRU lists are not sharded here";
+	return access(DUMP, R_OK) ? "there is no " DUMP : NULL;
+}
+
+#define NEED_SHARDS()				\
+	do {					\
+		const char *_why = cannot();	\
+						\
+		if (_why)			\
+			SKIP(return, "%s", _why); \
+	} while (0)
+
+static inline int shard_of(int cpu)
+{
+	long long n = value("shards");
+
+	return 1 + (n > 0 ? cpu % n : cpu);
+}
+
+/* Put what waits in per-CPU batches onto the lists. This drops clean caches, too. */
+static inline void drain(void)
+{
+	ssw_write("/proc/sys/vm/drop_caches", "5");
+}
+
+/* --- a group and processes in it ----------------------------------------- */
+
+static int memcg;	/* the number of GROUP in the dump */
+
+static inline long long cg(const char *group, const char *file, const char *key)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), SSW_CG "/%s/%s", group, file);
+	return key ? ssw_proc_num(path, key) : ssw_num(path);
+}
+
+static inline void cg_reclaim(const char *group, long pages)
+{
+	char path[256], val[32];
+
+	snprintf(path, sizeof(path), SSW_CG "/%s/memory.reclaim", group);
+	snprintf(val, sizeof(val), "%ld", pages * (long)SSW_PAGE);
+	ssw_write(path, val);
+}
+
+static inline int cg_remove(const char *group)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), SSW_CG "/%s", group);
+	for (int i = 0; i < 100; i++) {
+		if (!rmdir(path) || errno == ENOENT)
+			return 0;
+		usleep(20000);
+	}
+	return -errno;
+}
+
+/* Make GROUP anew, and see which number is new in the dump. */
+static inline int cg_fresh(void)
+{
+	static char had[65536];
+	int ret = 0;
+
+	/* A number may be that of a group that goes away just now: then another one. */
+	for (int i = 0; i < 50; i++) {
+		ret = cg_remove(GROUP);
+		if (!ret)
+			ret = dump();
+		if (ret)
+			break;
+		memset(had, 0, sizeof(had));
+		for (int j = 0; j < nr_rows; j++)
+			had[rows[j].memcg & 65535] = 1;
+		if (mkdir(SSW_CG "/" GROUP, 0755))
+			return -errno;
+		ret = dump();
+		memcg = -1;
+		for (int j = 0; j < nr_rows; j++)
+			if (!had[rows[j].memcg & 65535])
+				memcg = rows[j].memcg;
+		if (ret || memcg >= 0 || getenv("SSW_LRU_ANYWAY"))
+			return ret;
+		ret = -EAGAIN;
+		usleep(50000);
+	}
+	return ret;
+}
+
+/* GROUP's pages in a CPU's shard (cpu ANY: in all, with those in none), after a drain. */
+static inline long at(int cpu, unsigned int lists)
+{
+	drain();
+	if (dump())
+		return -1;
+	return in_dump(memcg, ANY, cpu == ANY ? ANY : shard_of(cpu), lists);
+}
+
+static inline void show_group(void)
+{
+	if (dump())
+		return;
+	for (int i = 0; i < nr_rows; i++)
+		if (rows[i].memcg == memcg)
+			printf("# node %d shard %d: anon %ld+%ld file %ld+%ld unevictable %ld\n",
+			       rows[i].nid, rows[i].shard, rows[i].size[0], rows[i].size[1],
+			       rows[i].size[2], rows[i].size[3], rows[i].size[4]);
+}
+
+/* Reclaim until GROUP has at most @most pages of anonymous memory on lists. What it has. */
+static inline long evict(long most)
+{
+	long left = 0;
+
+	for (int i = 0; i < 60; i++) {
+		left = at(ANY, ANON);
+		if (left <= most)
+			break;
+		cg_reclaim(GROUP, left);
+		usleep(20000);
+	}
+	return left;
+}
+
+enum op {
+	REST, PIN, STAMP, CHECK, OUT, COLD, LOCK, UNLOCK, LOCK_NEW, USE, DROP, BREAK, MOVE,
+	SPLIT, RESIDENT, FAULTS, LEAVE,
+};
+
+/* A process that does what it is told, with pages that only it touches. */
+struct mate {
+	pid_t pid;
+	char *p;
+	size_t pages;
+	struct {
+		volatile int op;
+		volatile size_t from, n;
+		volatile long arg, ret;
+	} *c;
+};
+
+static inline long majflt(void)
+{
+	char buf[1024], *s;
+	long v = -1;
+
+	if (ssw_read("/proc/self/stat", buf, sizeof(buf)) <= 0)
+		return -1;
+	s = strrchr(buf, ')');
+	if (!s || sscanf(s + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %ld", &v) != 1)
+		return -1;
+	return v;
+}
+
+/* Have the pages marked as accessed, as by I/O: twice makes them active. */
+static inline long use(char *p, size_t pages)
+{
+	static char buf[64 * SSW_PAGE];
+
+	for (size_t i = 0; i < pages; i += 64) {
+		size_t n = pages - i < 64 ? pages - i : 64;
+		struct iovec to = { buf, n * SSW_PAGE }, from = { p + i * SSW_PAGE, n * SSW_PAGE };
+
+		if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)(n * SSW_PAGE))
+			return -errno;
+	}
+	return 0;
+}
+
+/* To node @node. How many did not get there. */
+static inline long move_to(char *p, size_t pages, int node)
+{
+	long bad = 0;
+
+	for (size_t i = 0; i < pages; i += 256) {
+		size_t n = pages - i < 256 ? pages - i : 256;
+		int nodes[256], status[256];
+		void *at[256];
+
+		for (size_t j = 0; j < n; j++) {
+			at[j] = p + (i + j) * SSW_PAGE;
+			nodes[j] = node;
+			status[j] = -1;
+		}
+		if (syscall(SYS_move_pages, 0, n, at, nodes, status, 2 /* MPOL_MF_MOVE */) < 0)
+			return -errno;
+		for (size_t j = 0; j < n; j++)
+			bad += status[j] != node;
+	}
+	return bad;
+}
+
+static inline int break_slabs(bool on)
+{
+	return ssw_write("/proc/self/make-it-fail", on ? "1" : "0");
+}
+
+static inline long mate_do(struct mate *m)
+{
+	char *p = m->p + m->c->from * SSW_PAGE, text[96];
+	size_t n = m->c->n, len = n * SSW_PAGE;
+	long arg = m->c->arg, per[258];
+
+	switch (m->c->op) {
+	case PIN:
+		return ssw_pin(arg);
+	case STAMP:
+		ssw_stamp(p, n, arg);
+		return 0;
+	case CHECK:
+		return ssw_wrong(p, n, arg);
+	case OUT:
+		return ssw_pageout(p, n);
+	case COLD:
+		return madvise(p, len, 20 /* MADV_COLD */) ? -errno : 0;
+	case LOCK_NEW:
+		/* Locked before there are pages: they are new and locked at once. */
+		if (syscall(SYS_mlock2, p, len, 1 /* MLOCK_ONFAULT */))
+			return -errno;
+		ssw_stamp(p, n, arg);
+		return 0;
+	case LOCK:
+		return mlock(p, len) ? -errno : 0;
+	case UNLOCK:
+		return munlock(p, len) ? -errno : 0;
+	case USE:
+		return use(p, n) ?: use(p, n);
+	case DROP:
+		return madvise(p, len, MADV_DONTNEED) ? -errno : 0;
+	case BREAK:
+		return break_slabs(arg);
+	case MOVE:
+		return move_to(p, n, arg);
+	case SPLIT:
+		snprintf(text, sizeof(text), "%d,0x%lx,0x%lx", getpid(), (unsigned long)p,
+			 (unsigned long)p + len);
+		return ssw_write("/sys/kernel/debug/split_huge_pages", text);
+	case RESIDENT:
+		return ssw_where(p, n, per) ? -1 : per[256];
+	case FAULTS:
+		return majflt();
+	}
+	return -EINVAL;
+}
+
+static inline bool mate_start(struct mate *m, int cpu, size_t pages, bool huge)
+{
+	char pid[16];
+
+	m->pages = pages;
+	m->p = ssw_map(pages, huge);
+	m->c = ssw_shared(SSW_PAGE);
+	if (!m->p || !m->c)
+		return false;
+	m->pid = ssw_fork();
+	if (m->pid)
+		return m->pid > 0;
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	if (ssw_write(SSW_CG "/" GROUP "/cgroup.procs", pid) || ssw_pin(cpu))
+		_exit(50);
+	for (;;) {
+		if (m->c->op == REST) {
+			usleep(1000);
+			continue;
+		}
+		if (m->c->op == LEAVE)
+			_exit(0);
+		m->c->ret = mate_do(m);
+		fflush(stdout);
+		m->c->op = REST;
+	}
+}
+
+static inline void ask(struct mate *m, int op, size_t from, size_t n, long arg)
+{
+	m->c->from = from;
+	m->c->n = n;
+	m->c->arg = arg;
+	m->c->op = op;
+}
+
+#define DIED	(-9999)
+
+static inline long answer(struct mate *m)
+{
+	while (m->c->op != REST) {
+		int status;
+
+		if (waitpid(m->pid, &status, WNOHANG) == m->pid) {
+			printf("# process %d ended with status %#x\n", m->pid, status);
+			m->pid = 0;
+			return DIED;
+		}
+		usleep(500);
+	}
+	return m->c->ret;
+}
+
+static inline long tell(struct mate *m, int op, size_t from, size_t n, long arg)
+{
+	if (!m->pid)
+		return DIED;
+	ask(m, op, from, n, arg);
+	return answer(m);
+}
+
+#define ALL(m)	0, (m)->pages
+
+static inline int mate_end(struct mate *m)
+{
+	int status = 0;
+
+	if (m->pid) {
+		m->c->op = LEAVE;
+		status = ssw_join(m->pid);
+	}
+	munmap(m->p, m->pages * SSW_PAGE);
+	munmap(m->c, SSW_PAGE);
+	return status;
+}
+
+/* The processes have ended: nothing is left on any list, and the group goes. */
+static inline void group_ends(struct __test_metadata *_metadata)
+{
+	long left = 0;
+
+	for (int i = 0; i < 100; i++) {
+		left = at(ANY, ANON | LOCKED);
+		if (!left)
+			break;
+		cg_reclaim(GROUP, 256);
+		usleep(20000);
+	}
+	EXPECT_EQ(0, left) TH_LOG("%ld pages stay on lists of a group without processes", left);
+	if (left)
+		show_group();
+	EXPECT_EQ(0, cg_remove(GROUP));
+}
+
+#define EXPECT_ABOUT(n, seen)					\
+	do {							\
+		long _n = (n), _seen = (seen);			\
+								\
+		EXPECT_LE(_n - OWN, _seen);			\
+		EXPECT_GE(_n + OWN, _seen);			\
+		if (_seen < _n - OWN || _seen > _n + OWN)	\
+			show_group();				\
+	} while (0)
+
+/* Two CPUs with different shards, on different nodes if there are some. */
+static inline bool two_cpus(int *a, int *b)
+{
+	cpu_set_t online;
+
+	*a = *b = -1;
+	if (ssw_online(&online))
+		return false;
+	for (int c = 0; c < CPU_SETSIZE; c++) {
+		if (!CPU_ISSET(c, &online))
+			continue;
+		if (*a < 0)
+			*a = c;
+		else if (shard_of(c) != shard_of(*a))
+			*b = c;
+	}
+	return *b >= 0;
+}
+
+#define NEED_TWO(a, b)							\
+	do {								\
+		if (!two_cpus(&(a), &(b)))				\
+			SKIP(return, "all CPUs share one shard");	\
+	} while (0)
+
+#define NEED_AREAS(a)							\
+	do {								\
+		if (!ssw_bdev(0))					\
+			SKIP(return, "SSW_BDEVS names no spare block device"); \
+		ASSERT_EQ(0, ssw_areas_on(a, 30000, SSW_MANY));		\
+	} while (0)
+/* --- sums ---------------------------------------------------------------------- */
+
+/* memory.numa_stat: "inactive_anon N0=1 N1=2", in bytes. In pages. */
+static inline long numa_stat(const char *key, int nid)
+{
+	char line[512], want[16], *s;
+	FILE *f = fopen(SSW_CG "/" GROUP "/memory.numa_stat", "re");
+	long v = -1;
+
+	if (!f)
+		return -1;
+	snprintf(want, sizeof(want), " N%d=", nid);
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, key, strlen(key)) || line[strlen(key)] != ' ')
+			continue;
+		s = strstr(line, want);
+		if (s)
+			v = atol(s + strlen(want)) / SSW_PAGE;
+	}
+	fclose(f);
+	return v;
+}
+
+static inline long node_stat(const char *key, int nid)
+{
+	char path[128], k[64];
+
+	snprintf(path, sizeof(path), SSW_NODES "/node%d/vmstat", nid);
+	snprintf(k, sizeof(k), "nr_%s", key);
+	return ssw_proc_num(path, k);
+}
+
+static inline int nodes(void)
+{
+	cpu_set_t set;
+
+	/* The list has the same form as that of CPUs. */
+	if (ssw_cpulist(SSW_NODES "/has_memory", &set))
+		return 1;
+	for (int n = CPU_SETSIZE - 1; n >= 0; n--)
+		if (CPU_ISSET(n, &set))
+			return n + 1;
+	return 1;
+}
+
+/* Wait until GROUP's statistics are what is on the lists, and all nodes' are. */
+static inline int sums_differ(bool say)
+{
+	int bad = 0;
+
+	/* Memory statistics of a group may be two seconds old. */
+	for (int i = 0; i < 80; i++) {
+		drain();
+		ssw_write("/proc/sys/vm/stat_refresh", "1");
+		bad = 0;
+		for (int l = 0; l < LISTS; l++) {
+			for (int n = 0; n < nodes(); n++) {
+				long group, all, stat, node;
+
+				if (dump())
+					return -1;
+				group = in_dump(memcg, n, ANY, 1 << l);
+				all = in_dump(ANY, n, ANY, 1 << l);
+				stat = numa_stat(list_name[l], n);
+				node = node_stat(list_name[l], n);
+				if (group == stat && all == node)
+					continue;
+				bad++;
+				if (i == 79 && say)
+					printf("# %s of node %d: group %ld on lists, %ld counted; all %ld on lists, %ld counted\n",
+					       list_name[l], n, group, stat, all, node);
+			}
+		}
+		if (!bad)
+			break;
+		usleep(100000);
+	}
+	return bad;
+}
+
+#endif /* SSW_LRU_H */
