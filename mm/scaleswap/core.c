@@ -44,8 +44,9 @@ static const unsigned int ssw_built_in = BIT(SSW_MECH_CORE) |
  * @tell: whether to report in the kernel log what is left out
  *
  * Most mechanisms work on per-core areas, so any of them turns the core on,
- * which by itself does nothing until an area is bound. What this kernel does not have or does not know is left out, as the rest
- * works without it; a misspelt word should not cost the rest.
+ * which by itself does nothing until an area is bound. What this kernel does not
+ * have or does not know is left out, as the rest works without it; a misspelt
+ * word should not cost the rest.
  *
  * Context: early boot; does not sleep.
  * Return: false if @arg has a word that means nothing.

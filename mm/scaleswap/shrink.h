@@ -341,11 +341,31 @@ static struct lruvec *ssw_lru_next(struct lruvec *whole)
 
 #else /* CONFIG_SCALESWAP_LRU */
 
-#define ssw_shard_goals(sc, nr)		false
-#define ssw_shard_left(sc, nr)		do { } while (0)
-#define ssw_inactive_is_low(lruvec)	inactive_is_low(lruvec, LRU_INACTIVE_ANON)
-#define ssw_shrink_lruvec(lruvec, sc)	shrink_lruvec(lruvec, sc)
-#define ssw_lru_next(lruvec)		(lruvec)
+static void shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc);
+
+static inline bool ssw_shard_goals(struct scan_control *sc, unsigned long *nr)
+{
+	return false;
+}
+
+static inline void ssw_shard_left(struct scan_control *sc, const unsigned long *nr)
+{
+}
+
+static inline bool ssw_inactive_is_low(struct lruvec *lruvec)
+{
+	return inactive_is_low(lruvec, LRU_INACTIVE_ANON);
+}
+
+static inline void ssw_shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc)
+{
+	shrink_lruvec(lruvec, sc);
+}
+
+static inline struct lruvec *ssw_lru_next(struct lruvec *lruvec)
+{
+	return lruvec;
+}
 
 #endif /* CONFIG_SCALESWAP_LRU */
 

@@ -130,12 +130,12 @@ SSW_BODY(lru, pages_return)
 		EXPECT_ABOUT(PAGES, at(a, ANON));
 		EXPECT_ABOUT(0, at(b, ANON));
 		/* Swapped out by either of them. */
-		tell(&m, PIN, ALL(&m), round ? b : a);
+		tell_all(&m, PIN, round ? b : a);
 		EXPECT_EQ(PAGES, tell(&m, OUT, 0, PAGES, 0));
 		EXPECT_GE(OWN, evict(OWN / 2));
 		EXPECT_ABOUT(0, at(a, ANON));
 		returned = value("returned");
-		tell(&m, PIN, ALL(&m), b);
+		tell_all(&m, PIN, b);
 		EXPECT_EQ(0, tell(&m, CHECK, 0, PAGES, 1));
 		EXPECT_ABOUT(PAGES, at(a, ANON));
 		EXPECT_ABOUT(0, at(b, ANON));
@@ -147,9 +147,9 @@ SSW_BODY(lru, pages_return)
 		EXPECT_GE(OWN, in_dump(memcg, ANY, 0, ANON));
 		/* Written on the other's CPU, and again out and in: no change. */
 		tell(&m, STAMP, 0, PAGES, 3);
-		tell(&m, OUT, ALL(&m), 0);
+		tell_all(&m, OUT, 0);
 		EXPECT_GE(OWN, evict(OWN / 2));
-		tell(&m, PIN, ALL(&m), a);
+		tell_all(&m, PIN, a);
 		EXPECT_EQ(0, tell(&m, CHECK, 0, PAGES, 3));
 		EXPECT_EQ(0, tell(&m, CHECK, PAGES, 2 * PAGES, 2));
 		EXPECT_ABOUT(PAGES, at(a, ANON));
@@ -179,16 +179,16 @@ SSW_BODY(lru, slots_forget)
 	for (int round = 1; round <= 3; round++) {
 		int cpu = round & 1 ? a : b;
 
-		tell(&m, PIN, ALL(&m), cpu);
-		tell(&m, STAMP, ALL(&m), round);
+		tell_all(&m, PIN, cpu);
+		tell_all(&m, STAMP, round);
 		EXPECT_ABOUT(PAGES, at(cpu, ANON));
-		EXPECT_EQ(PAGES, tell(&m, OUT, ALL(&m), 0));
+		EXPECT_EQ(PAGES, tell_all(&m, OUT, 0));
 		EXPECT_GE(OWN, evict(OWN / 2));
 		if (round == 3) {
-			EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), round));
+			EXPECT_EQ(0, tell_all(&m, CHECK, round));
 			EXPECT_ABOUT(PAGES, at(cpu, ANON));
 		}
-		tell(&m, DROP, ALL(&m), 0);
+		tell_all(&m, DROP, 0);
 	}
 	EXPECT_EQ(0, mate_end(&m));
 	group_ends(_metadata);
@@ -218,7 +218,7 @@ SSW_BODY(lru, files_return)
 	 * where there are more of them than pages. No swap: these pages stay.
 	 */
 	ASSERT_TRUE(mate_start(&m, a, PAGES, false));
-	tell(&m, STAMP, ALL(&m), 1);
+	tell_all(&m, STAMP, 1);
 	keep = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	ASSERT_LE(0, keep);
 	for (int step = 0; step < 2; step++) {
@@ -280,7 +280,7 @@ SSW_BODY(lru, files_return)
 			refaults = ssw_vmstat("workingset_refault_file");
 		}
 	}
-	EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+	EXPECT_EQ(0, tell_all(&m, CHECK, 1));
 	EXPECT_EQ(0, mate_end(&m));
 	close(keep);
 	unlink(path);
@@ -320,7 +320,7 @@ SSW_BODY(lru, split_keeps_the_shard)
 	NEED_AREAS(&areas);
 	ASSERT_EQ(0, cg_fresh());
 	ASSERT_TRUE(mate_start(&m, a, pages, true));
-	tell(&m, STAMP, ALL(&m), 1);
+	tell_all(&m, STAMP, 1);
 	EXPECT_ABOUT(pages, at(a, ANON));
 	if (cg(GROUP, "memory.stat", "anon_thp") < (2 << 20)) {
 		sleep(3);	/* until the statistics are flushed */
@@ -328,7 +328,7 @@ SSW_BODY(lru, split_keeps_the_shard)
 			TH_LOG("no huge pages were used: nothing is tested");
 	}
 	/* Split on B: the parts are where the whole was. */
-	tell(&m, PIN, ALL(&m), b);
+	tell_all(&m, PIN, b);
 	EXPECT_EQ(0, tell(&m, SPLIT, 0, 2 * 512, 0));
 	EXPECT_ABOUT(pages, at(a, ANON));
 	EXPECT_ABOUT(0, at(b, ANON));
@@ -363,19 +363,19 @@ SSW_BODY(lru, migration_keeps_the_shard)
 	NEED_AREAS(&areas);
 	ASSERT_EQ(0, cg_fresh());
 	ASSERT_TRUE(mate_start(&m, a, PAGES, false));
-	tell(&m, STAMP, ALL(&m), 1);
-	tell(&m, PIN, ALL(&m), b);
+	tell_all(&m, STAMP, 1);
+	tell_all(&m, PIN, b);
 	for (int round = 0; round < 4; round++) {
 		int node = round & 1 ? na : nb;
 
 		/* Active ones, too. */
 		if (round == 2)
 			tell(&m, USE, 0, PAGES / 2, 0);
-		EXPECT_GE(OWN, tell(&m, MOVE, ALL(&m), node));
+		EXPECT_GE(OWN, tell_all(&m, MOVE, node));
 		EXPECT_ABOUT(PAGES, at(a, ANON));
 		EXPECT_ABOUT(PAGES, in_dump(memcg, node, shard_of(a), ANON));
 		EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(b), ANON));
-		EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+		EXPECT_EQ(0, tell_all(&m, CHECK, 1));
 	}
 	/* The whole process, by another one; and locked ones. */
 	EXPECT_EQ(0, tell(&m, LOCK, 0, PAGES / 2, 0));
@@ -385,12 +385,12 @@ SSW_BODY(lru, migration_keeps_the_shard)
 	EXPECT_ABOUT(PAGES, at(a, ANON | LOCKED));
 	EXPECT_ABOUT(PAGES, in_dump(memcg, nb, shard_of(a), ANON | LOCKED));
 	EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(b), ANON | LOCKED));
-	EXPECT_EQ(0, tell(&m, UNLOCK, ALL(&m), 0));
+	EXPECT_EQ(0, tell_all(&m, UNLOCK, 0));
 	/* Swapped out on one node, read back on the other. */
-	tell(&m, OUT, ALL(&m), 0);
+	tell_all(&m, OUT, 0);
 	EXPECT_GE(OWN, evict(OWN / 2));
-	tell(&m, PIN, ALL(&m), a);
-	EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+	tell_all(&m, PIN, a);
+	EXPECT_EQ(0, tell_all(&m, CHECK, 1));
 	EXPECT_ABOUT(PAGES, at(a, ANON));
 	EXPECT_EQ(0, mate_end(&m));
 	group_ends(_metadata);
@@ -408,41 +408,41 @@ SSW_BODY(lru, lists_of_one_page)
 	NEED_AREAS(&areas);
 	ASSERT_EQ(0, cg_fresh());
 	ASSERT_TRUE(mate_start(&m, a, PAGES, false));
-	tell(&m, STAMP, ALL(&m), 1);
+	tell_all(&m, STAMP, 1);
 	EXPECT_ABOUT(PAGES, at(a, ANON));
 	EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(a), 1 << ACTIVE_ANON));
 
 	/* Active, then cold: on B, and they stay in A's shard. */
-	tell(&m, PIN, ALL(&m), b);
-	EXPECT_EQ(0, tell(&m, USE, ALL(&m), 0));
+	tell_all(&m, PIN, b);
+	EXPECT_EQ(0, tell_all(&m, USE, 0));
 	EXPECT_ABOUT(PAGES, at(a, 1 << ACTIVE_ANON));
 	EXPECT_ABOUT(0, at(b, ANON));
-	EXPECT_EQ(0, tell(&m, COLD, ALL(&m), 0));
+	EXPECT_EQ(0, tell_all(&m, COLD, 0));
 	EXPECT_ABOUT(PAGES, at(a, 1 << INACTIVE_ANON));
 	EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(a), 1 << ACTIVE_ANON));
 	EXPECT_ABOUT(0, at(b, ANON));
 
 	/* Locked on B, then on A; unlocked on either. */
 	for (int i = 0; i < 2; i++) {
-		tell(&m, PIN, ALL(&m), i ? a : b);
-		EXPECT_EQ(0, tell(&m, LOCK, ALL(&m), 0));
+		tell_all(&m, PIN, i ? a : b);
+		EXPECT_EQ(0, tell_all(&m, LOCK, 0));
 		EXPECT_ABOUT(PAGES, at(a, LOCKED));
 		EXPECT_EQ(0, at(b, LOCKED));
 		EXPECT_ABOUT(0, at(a, ANON));
-		EXPECT_GE(OWN, tell(&m, OUT, ALL(&m), 0)) TH_LOG("locked pages are swapped out");
-		tell(&m, PIN, ALL(&m), i ? b : a);
-		EXPECT_EQ(0, tell(&m, UNLOCK, ALL(&m), 0));
+		EXPECT_GE(OWN, tell_all(&m, OUT, 0)) TH_LOG("locked pages are swapped out");
+		tell_all(&m, PIN, i ? b : a);
+		EXPECT_EQ(0, tell_all(&m, UNLOCK, 0));
 		EXPECT_EQ(0, at(ANY, LOCKED));
 		EXPECT_ABOUT(PAGES, at(a, ANON));
 		EXPECT_ABOUT(0, at(b, ANON));
-		EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+		EXPECT_EQ(0, tell_all(&m, CHECK, 1));
 	}
 	/* Locked while in swap: read back at once, to A. */
-	EXPECT_EQ(PAGES, tell(&m, OUT, ALL(&m), 0));
+	EXPECT_EQ(PAGES, tell_all(&m, OUT, 0));
 	EXPECT_GE(OWN, evict(OWN / 2));
-	tell(&m, PIN, ALL(&m), b);
-	EXPECT_EQ(0, tell(&m, LOCK, ALL(&m), 0));
-	EXPECT_EQ(PAGES, tell(&m, RESIDENT, ALL(&m), 0));
+	tell_all(&m, PIN, b);
+	EXPECT_EQ(0, tell_all(&m, LOCK, 0));
+	EXPECT_EQ(PAGES, tell_all(&m, RESIDENT, 0));
 	EXPECT_ABOUT(PAGES, at(a, ANON | LOCKED));
 	EXPECT_ABOUT(0, at(b, ANON));
 	EXPECT_EQ(0, in_dump(memcg, ANY, shard_of(b), LOCKED));
@@ -452,7 +452,7 @@ SSW_BODY(lru, lists_of_one_page)
 	EXPECT_ABOUT(PAGES, at(a, LOCKED));
 	EXPECT_EQ(0, in_dump(memcg, ANY, shard_of(b), LOCKED));
 	/* Freed while locked. */
-	EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+	EXPECT_EQ(0, tell_all(&m, CHECK, 1));
 	tell(&m, UNLOCK, 0, PAGES / 2, 0);
 	EXPECT_ABOUT(PAGES / 2, at(a, LOCKED));
 	EXPECT_EQ(0, mate_end(&m));
@@ -460,15 +460,15 @@ SSW_BODY(lru, lists_of_one_page)
 
 	/* New and locked at once. */
 	ASSERT_TRUE(mate_start(&m, b, PAGES, false));
-	EXPECT_EQ(0, tell(&m, LOCK_NEW, ALL(&m), 5));
+	EXPECT_EQ(0, tell_all(&m, LOCK_NEW, 5));
 	EXPECT_ABOUT(PAGES, at(b, LOCKED));
 	EXPECT_EQ(0, at(a, LOCKED));
 	EXPECT_EQ(0, in_dump(memcg, ANY, 0, LOCKED));
-	tell(&m, PIN, ALL(&m), a);
-	EXPECT_EQ(0, tell(&m, UNLOCK, ALL(&m), 0));
+	tell_all(&m, PIN, a);
+	EXPECT_EQ(0, tell_all(&m, UNLOCK, 0));
 	EXPECT_ABOUT(PAGES, at(b, ANON));
 	EXPECT_EQ(0, at(ANY, LOCKED));
-	EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 5));
+	EXPECT_EQ(0, tell_all(&m, CHECK, 5));
 	EXPECT_EQ(0, mate_end(&m));
 	group_ends(_metadata);
 }
@@ -492,7 +492,7 @@ SSW_BODY(lru, sums)
 		if (!CPU_ISSET(c, &set))
 			continue;
 		ASSERT_TRUE(mate_start(&m[n], c, PAGES, n == 3));
-		tell(&m[n], STAMP, ALL(&m[n]), n + 1);
+		tell_all(&m[n], STAMP, n + 1);
 		n++;
 	}
 	tell(&m[0], USE, 0, PAGES / 3, 0);
@@ -519,7 +519,7 @@ SSW_BODY(lru, sums)
 	}
 	EXPECT_EQ(0, sum);
 	for (int i = 0; i < n; i++) {
-		EXPECT_EQ(0, tell(&m[i], CHECK, ALL(&m[i]), i + 1));
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
 		EXPECT_EQ(0, mate_end(&m[i]));
 	}
 	EXPECT_EQ(0, sums_differ(true)) TH_LOG("after their processes ended");

@@ -42,20 +42,20 @@ SSW_BODY(shards, idle_cpus_give_way)
 			continue;
 		}
 		ASSERT_TRUE(mate_start(&idle[n], c, cold, false));
-		tell(&idle[n], STAMP, ALL(&idle[n]), 10 + n);
+		tell_all(&idle[n], STAMP, 10 + n);
 		n++;
 	}
 	ASSERT_TRUE(mate_start(&busy, cpu, hot, false));
-	ASSERT_EQ(0, tell(&busy, STAMP, ALL(&busy), 1));
+	ASSERT_EQ(0, tell_all(&busy, STAMP, 1));
 	for (round = 0; round < 30; round++) {
 		last = tell(&busy, FAULTS, 0, 0, 0);
-		ASSERT_EQ(0, tell(&busy, CHECK, ALL(&busy), 1));
+		ASSERT_EQ(0, tell_all(&busy, CHECK, 1));
 		last = tell(&busy, FAULTS, 0, 0, 0) - last;
 		faults += last;
 		if (last * 50 < hot)
 			break;
 	}
-	resident = tell(&busy, RESIDENT, ALL(&busy), 0);
+	resident = tell_all(&busy, RESIDENT, 0);
 	drain();
 	TH_LOG("%ld faults in %d rounds of %ld pages, the last %ld; %ld stay in memory", faults,
 	       round + 1, hot, last, resident);
@@ -64,7 +64,7 @@ SSW_BODY(shards, idle_cpus_give_way)
 	EXPECT_EQ(0, kills());
 	ASSERT_EQ(0, dump());
 	for (int i = 0; i < n; i++) {
-		long left = tell(&idle[i], RESIDENT, ALL(&idle[i]), 0);
+		long left = tell_all(&idle[i], RESIDENT, 0);
 
 		TH_LOG("of an idle CPU's %ld pages, %ld stay", cold, left);
 		EXPECT_GT(cold, left);
@@ -75,10 +75,10 @@ SSW_BODY(shards, idle_cpus_give_way)
 		  in_dump(memcg, ANY, shard_of(cpu), ANON));
 	/* It is all there still. */
 	for (int i = 0; i < n; i++) {
-		EXPECT_EQ(0, tell(&idle[i], CHECK, ALL(&idle[i]), 10 + i));
+		EXPECT_EQ(0, tell_all(&idle[i], CHECK, 10 + i));
 		EXPECT_EQ(0, mate_end(&idle[i]));
 	}
-	EXPECT_EQ(0, tell(&busy, CHECK, ALL(&busy), 1));
+	EXPECT_EQ(0, tell_all(&busy, CHECK, 1));
 	EXPECT_EQ(0, mate_end(&busy));
 	EXPECT_EQ(0, kills());
 	group_ends(_metadata);
@@ -100,11 +100,11 @@ SSW_BODY(shards, small_and_hot_stays)
 	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
 	ASSERT_TRUE(mate_start(&small, b, hot, false));
 	ASSERT_TRUE(mate_start(&big, a, stream, false));
-	tell(&small, STAMP, ALL(&small), 1);
+	tell_all(&small, STAMP, 1);
 	faults = tell(&small, FAULTS, 0, 0, 0);
 	for (long i = 0; i < stream; i += piece) {
 		ASSERT_EQ(0, tell(&big, STAMP, i, piece, 2));
-		ASSERT_EQ(0, tell(&small, CHECK, ALL(&small), 1));
+		ASSERT_EQ(0, tell_all(&small, CHECK, 1));
 		rounds++;
 	}
 	faults = tell(&small, FAULTS, 0, 0, 0) - faults;
@@ -113,7 +113,7 @@ SSW_BODY(shards, small_and_hot_stays)
 	/* One in ten at the most: with one list it is hardly any. */
 	EXPECT_GE(rounds * hot / 10, faults);
 	EXPECT_EQ(0, kills());
-	EXPECT_EQ(0, tell(&big, CHECK, ALL(&big), 2));
+	EXPECT_EQ(0, tell_all(&big, CHECK, 2));
 	EXPECT_EQ(0, mate_end(&big));
 	EXPECT_EQ(0, mate_end(&small));
 	group_ends(_metadata);
@@ -190,13 +190,13 @@ SSW_BODY(shards, reclaim_from_all)
 		long left = 0;
 
 		for (int j = 0; j < n; j++)
-			left += tell(&m[j], RESIDENT, ALL(&m[j]), 0);
+			left += tell_all(&m[j], RESIDENT, 0);
 		if (left <= n * PAGES / 2)
 			break;
 		cg_reclaim(GROUP, 50);
 	}
 	for (int i = 0; i < n; i++) {
-		long left = tell(&m[i], RESIDENT, ALL(&m[i]), 0);
+		long left = tell_all(&m[i], RESIDENT, 0);
 
 		TH_LOG("of process %d's %d pages, %ld stay", i, PAGES, left);
 		EXPECT_GT(PAGES * 8 / 10, left);
@@ -205,7 +205,7 @@ SSW_BODY(shards, reclaim_from_all)
 	/* And all. */
 	EXPECT_GE(OWN, evict(OWN / 2));
 	for (int i = 0; i < n; i++) {
-		EXPECT_EQ(0, tell(&m[i], CHECK, ALL(&m[i]), i + 1));
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
 		EXPECT_EQ(0, mate_end(&m[i]));
 	}
 	group_ends(_metadata);
@@ -247,10 +247,10 @@ SSW_BODY(shards, no_memory_for_a_shard)
 		ASSERT_LE(0, before);
 		ASSERT_EQ(0, fail_slabs(round ? "90" : "100"));
 		/* Before it is on B, where it would get a shard for a page of its own. */
-		ASSERT_EQ(0, tell(&m, BREAK, ALL(&m), 1));
-		ASSERT_EQ(0, tell(&m, PIN, ALL(&m), b));
+		ASSERT_EQ(0, tell_all(&m, BREAK, 1));
+		ASSERT_EQ(0, tell_all(&m, PIN, b));
 		ASSERT_EQ(0, tell(&m, STAMP, 0, PAGES, 1));
-		ASSERT_EQ(0, tell(&m, BREAK, ALL(&m), 0));
+		ASSERT_EQ(0, tell_all(&m, BREAK, 0));
 		fail_slabs("0");
 		after = ssw_stat("fallback/no_shard");
 		at(ANY, ANON);
@@ -270,9 +270,9 @@ SSW_BODY(shards, no_memory_for_a_shard)
 		EXPECT_ABOUT(PAGES / 4, at(ANY, LOCKED));
 		EXPECT_EQ(0, tell(&m, UNLOCK, 0, PAGES / 4, 0));
 		tell(&m, USE, PAGES / 4, PAGES / 4, 0);
-		EXPECT_LE(2 * PAGES - OWN, tell(&m, OUT, ALL(&m), 0));
+		EXPECT_LE(2 * PAGES - OWN, tell_all(&m, OUT, 0));
 		EXPECT_GE(OWN, evict(OWN / 2));
-		tell(&m, PIN, ALL(&m), a);
+		tell_all(&m, PIN, a);
 		EXPECT_EQ(0, tell(&m, CHECK, 0, PAGES, 1));
 		EXPECT_EQ(0, tell(&m, CHECK, PAGES, PAGES, 2));
 		/* Those that had none belong to who put them back on a list, or read them. */
@@ -396,12 +396,12 @@ SSW_BODY(shards, pages_outlive_their_group)
 	snprintf(pid, sizeof(pid), "%d", m.pid);
 	ASSERT_EQ(0, ssw_write(SSW_CG "/ssw/cgroup.procs", pid));
 	ASSERT_EQ(0, cg_remove(GROUP));
-	tell(&m, PIN, ALL(&m), b);
+	tell_all(&m, PIN, b);
 	tell(&m, STAMP, PAGES, PAGES, 2);
 	EXPECT_EQ(0, tell(&m, CHECK, 0, PAGES, 1));
 	EXPECT_EQ(0, tell(&m, LOCK, 0, 300, 0));
 	EXPECT_EQ(0, tell(&m, UNLOCK, 0, 300, 0));
-	tell(&m, OUT, ALL(&m), 0);
+	tell_all(&m, OUT, 0);
 	ssw_evict("ssw");
 	EXPECT_EQ(0, tell(&m, CHECK, 0, PAGES, 1));
 	EXPECT_EQ(0, tell(&m, CHECK, PAGES, PAGES, 2));
@@ -475,19 +475,19 @@ SSW_BODY(shards, cpu_goes)
 	NEED_AREAS(&areas);
 	ASSERT_EQ(0, cg_fresh());
 	ASSERT_TRUE(mate_start(&m, b, PAGES, false));
-	tell(&m, STAMP, ALL(&m), 1);
+	tell_all(&m, STAMP, 1);
 	EXPECT_ABOUT(PAGES, at(b, ANON));
-	tell(&m, PIN, ALL(&m), a);
+	tell_all(&m, PIN, a);
 	if (ssw_set_online(b, false))
 		SKIP(mate_end(&m); cg_remove(GROUP); return, "CPU %d cannot be turned off", b);
 	EXPECT_ABOUT(PAGES, at(b, ANON));
-	EXPECT_EQ(PAGES, tell(&m, OUT, ALL(&m), 0));
+	EXPECT_EQ(PAGES, tell_all(&m, OUT, 0));
 	EXPECT_GE(OWN, evict(OWN / 2));
-	EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+	EXPECT_EQ(0, tell_all(&m, CHECK, 1));
 	EXPECT_ABOUT(PAGES, at(b, ANON));
 	EXPECT_EQ(0, sums_differ(true));
 	EXPECT_EQ(0, ssw_set_online(b, true));
-	EXPECT_EQ(0, tell(&m, CHECK, ALL(&m), 1));
+	EXPECT_EQ(0, tell_all(&m, CHECK, 1));
 	EXPECT_EQ(0, mate_end(&m));
 	group_ends(_metadata);
 }

@@ -407,7 +407,10 @@ static inline long tell(struct mate *m, int op, size_t from, size_t n, long arg)
 	return answer(m);
 }
 
-#define ALL(m)	0, (m)->pages
+static inline long tell_all(struct mate *m, int op, long arg)
+{
+	return tell(m, op, 0, m->pages, arg);
+}
 
 static inline int mate_end(struct mate *m)
 {
