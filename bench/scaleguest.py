@@ -119,6 +119,10 @@ def into(path):
 
 def counters():
     out = g.counters()
+    for name in ("returned", "foreign", "allocated"):
+        path = f"{g.SYS}/lru/{name}"
+        if os.path.exists(path):
+            out[f"lru/{name}"] = int(g.read(path))
     for d in glob.glob(f"{g.SYS}/areas/*"):
         for name in ("tables", "table_bytes"):
             if os.path.exists(f"{d}/{name}"):

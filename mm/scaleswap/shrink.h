@@ -29,11 +29,17 @@
 #include "internal.h"
 
 /* Of a clock: one scan of all pages of a shard */
-#define SSW_LRU_ROUND	1024L
-/* A shard that is this much behind a CPU's own is taken first. */
-#define SSW_LRU_SLACK	SSW_LRU_ROUND
+#define SSW_LRU_ROUND	(1L << 20)
+/*
+ * A shard that is this much behind a CPU's own is taken first: little if it is not
+ * used. One into which pages come has a CPU that reclaims from it itself.
+ */
+#define SSW_LRU_SLACK_IDLE	(SSW_LRU_ROUND / 4)
+#define SSW_LRU_SLACK_USED	(4 * SSW_LRU_ROUND)
+/* Rounds in which a shard makes up for what it is behind */
+#define SSW_LRU_MAKE_UP	(4 * SSW_LRU_ROUND)
 /* Nobody is further behind, so what was long idle is not drained at once. */
-#define SSW_LRU_LAG	(4 * SSW_LRU_ROUND)
+#define SSW_LRU_LAG	(8 * SSW_LRU_ROUND)
 
 static void shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc);
 
@@ -101,14 +107,22 @@ static unsigned long ssw_lru_time(struct lruvec *l, struct scaleswap_shards *sha
 	return READ_ONCE(*clock);
 }
 
-/* Of @pages that a shard had, @scanned were looked at. */
+/*
+ * Of @pages that a shard had, @scanned were looked at.
+ *
+ * With each round a shard makes up for a part of what it is behind, so one whose
+ * CPU is a bit slower than others stays within the slack: down to half of
+ * their speed, as then it falls behind as fast as it makes up for it.
+ */
 static void ssw_lru_scanned(struct lruvec *l, struct scaleswap_shards *shards,
 			    unsigned long scanned, unsigned long pages)
 {
 	unsigned long *clock = ssw_lru_clock(l, shards);
 	unsigned long time = READ_ONCE(*clock);
+	long behind = clamp((long)(READ_ONCE(shards->newest) - time), 0, SSW_LRU_LAG);
+	long step = min(scanned, pages) * SSW_LRU_ROUND / (pages + 1);
 
-	time += min(scanned, pages) * SSW_LRU_ROUND / (pages + 1);
+	time += step + behind * step / SSW_LRU_MAKE_UP;
 	WRITE_ONCE(*clock, time);
 	if ((long)(time - READ_ONCE(shards->newest)) > 0)
 		WRITE_ONCE(shards->newest, time);
@@ -160,8 +174,10 @@ static unsigned int ssw_lru_oldest(struct lruvec *whole, struct scaleswap_shards
 static unsigned int ssw_lru_first(struct lruvec *whole, struct scaleswap_shards *shards,
 				  unsigned int *own)
 {
-	struct lruvec *mine;
+	struct lruvec *mine, *other;
 	unsigned int turn;
+	long ahead;
+	bool used;
 
 	*own = ssw_lru_own();
 	mine = ssw_lru_list(whole, shards, *own);
@@ -171,13 +187,15 @@ static unsigned int ssw_lru_first(struct lruvec *whole, struct scaleswap_shards 
 		return ssw_lru_oldest(whole, shards);
 	}
 	turn = ssw_lru_turn(whole, shards, &shards->cursor, *own);
-	if (turn != *own &&
-	    (long)(ssw_lru_time(mine, shards) -
-		   ssw_lru_time(ssw_lru_list(whole, shards, turn), shards)) > SSW_LRU_SLACK) {
-		ssw_stat_add(SSW_LRU_FOREIGN, 1);
+	if (turn == *own)
 		return turn;
-	}
-	return *own;
+	other = ssw_lru_list(whole, shards, turn);
+	used = ssw_lru_evictable(other) > READ_ONCE(*ssw_lru_seen(other, shards));
+	ahead = ssw_lru_time(mine, shards) - ssw_lru_time(other, shards);
+	if (ahead <= (used ? SSW_LRU_SLACK_USED : SSW_LRU_SLACK_IDLE))
+		return *own;
+	ssw_stat_add(SSW_LRU_FOREIGN, 1);
+	return turn;
 }
 
 /* Is a shard short of inactive anonymous pages? By its own lists alone. */
