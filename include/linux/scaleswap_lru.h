@@ -27,7 +27,7 @@ struct folio;
  * @whole: lruvec of the memcg and node
  * @id: number in the folios' flags, from 1
  * @clock: how often the lists were scanned, see ssw_lru_scanned()
- * @seen: pages at the last look at @clock
+ * @seen: pages at the last look, and when it last grew
  * @size: pages by zone and list, under @lruvec's lock
  */
 struct scaleswap_shard {

@@ -26,6 +26,9 @@
 
 #ifdef CONFIG_SCALESWAP_LRU
 
+#include <linux/bitfield.h>
+#include <linux/jiffies.h>
+
 #include "internal.h"
 
 /* Of a clock: one scan of all pages of a shard */
@@ -86,6 +89,33 @@ static unsigned long *ssw_lru_seen(struct lruvec *l, struct scaleswap_shards *sh
 }
 
 /*
+ * At the last look: pages in the low half, and in the high half when, in jiffies,
+ * more of them were found than at the look before.
+ */
+#define SSW_SEEN_PAGES	GENMASK_ULL(31, 0)
+#define SSW_SEEN_GREW	GENMASK_ULL(63, 32)
+
+static void ssw_lru_look(struct lruvec *l, struct scaleswap_shards *shards,
+			 unsigned long pages)
+{
+	unsigned long *seen = ssw_lru_seen(l, shards);
+	unsigned long grew = FIELD_GET(SSW_SEEN_GREW, READ_ONCE(*seen));
+
+	pages = min(pages, SSW_SEEN_PAGES);
+	if (pages > FIELD_GET(SSW_SEEN_PAGES, READ_ONCE(*seen)))
+		grew = (u32)jiffies;
+	WRITE_ONCE(*seen, FIELD_PREP(SSW_SEEN_GREW, grew) | pages);
+}
+
+/* Has a page come into the shard in the last second? */
+static bool ssw_lru_used(struct lruvec *l, struct scaleswap_shards *shards)
+{
+	unsigned long seen = READ_ONCE(*ssw_lru_seen(l, shards));
+
+	return (u32)jiffies - (u32)FIELD_GET(SSW_SEEN_GREW, seen) < HZ;
+}
+
+/*
  * A shard's clock, after what joined it since the last look has been given the
  * time of now: a shard that was idle and then fills up is not old, and one that
  * was emptied and fills up is no younger than others.
@@ -96,14 +126,14 @@ static unsigned long ssw_lru_time(struct lruvec *l, struct scaleswap_shards *sha
 {
 	unsigned long pages = ssw_lru_evictable(l);
 	unsigned long *clock = ssw_lru_clock(l, shards);
-	unsigned long seen = READ_ONCE(*ssw_lru_seen(l, shards));
+	unsigned long seen = FIELD_GET(SSW_SEEN_PAGES, READ_ONCE(*ssw_lru_seen(l, shards)));
 	long behind = READ_ONCE(shards->newest) - READ_ONCE(*clock);
 
 	behind = clamp(behind, 0, SSW_LRU_LAG);
 	if (pages > seen)
 		behind = behind * (long)seen / (long)pages;
 	WRITE_ONCE(*clock, READ_ONCE(shards->newest) - behind);
-	WRITE_ONCE(*ssw_lru_seen(l, shards), pages);
+	ssw_lru_look(l, shards, pages);
 	return READ_ONCE(*clock);
 }
 
@@ -127,7 +157,7 @@ static void ssw_lru_scanned(struct lruvec *l, struct scaleswap_shards *shards,
 	if ((long)(time - READ_ONCE(shards->newest)) > 0)
 		WRITE_ONCE(shards->newest, time);
 	/* What is reclaimed leaves, what stays is as old as it was. */
-	WRITE_ONCE(*ssw_lru_seen(l, shards), min(pages, ssw_lru_evictable(l)));
+	ssw_lru_look(l, shards, min(pages, ssw_lru_evictable(l)));
 }
 
 /* The next number after *@cursor with pages, but for @own; @own if there is none. */
@@ -177,7 +207,6 @@ static unsigned int ssw_lru_first(struct lruvec *whole, struct scaleswap_shards 
 	struct lruvec *mine, *other;
 	unsigned int turn;
 	long ahead;
-	bool used;
 
 	*own = ssw_lru_own();
 	mine = ssw_lru_list(whole, shards, *own);
@@ -190,9 +219,8 @@ static unsigned int ssw_lru_first(struct lruvec *whole, struct scaleswap_shards 
 	if (turn == *own)
 		return turn;
 	other = ssw_lru_list(whole, shards, turn);
-	used = ssw_lru_evictable(other) > READ_ONCE(*ssw_lru_seen(other, shards));
 	ahead = ssw_lru_time(mine, shards) - ssw_lru_time(other, shards);
-	if (ahead <= (used ? SSW_LRU_SLACK_USED : SSW_LRU_SLACK_IDLE))
+	if (ahead <= (ssw_lru_used(other, shards) ? SSW_LRU_SLACK_USED : SSW_LRU_SLACK_IDLE))
 		return *own;
 	ssw_stat_add(SSW_LRU_FOREIGN, 1);
 	return turn;
