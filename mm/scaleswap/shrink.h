@@ -307,11 +307,17 @@ static void ssw_shrink_lruvec(struct lruvec *whole, struct scan_control *sc)
 	shards = READ_ONCE(whole->shards);
 	if (shards)
 		first = ssw_lru_first(whole, shards, &own);
-	for (i = 0; i <= (shards ? ssw_lru_shards : 0); i++) {
-		unsigned int id = (first + i) % (ssw_lru_shards + 1);
+	for (i = 0; i <= (shards ? ssw_lru_shards + 1 : 0); i++) {
+		unsigned int id = first;
 		unsigned long scanned = sc->nr_scanned, pages = 0;
 		struct lruvec *lruvec;
 
+		/* After a first one of somebody else's comes the own. */
+		if (i) {
+			id = ((own == UINT_MAX ? first : own) + i - 1) % (ssw_lru_shards + 1);
+			if (id == first)
+				continue;
+		}
 		lruvec = shards ? ssw_lru_list(whole, shards, id) : whole;
 		if (!lruvec)
 			continue;
