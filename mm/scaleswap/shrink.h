@@ -107,12 +107,12 @@ static void ssw_lru_look(struct lruvec *l, struct scaleswap_shards *shards,
 	WRITE_ONCE(*seen, FIELD_PREP(SSW_SEEN_GREW, grew) | pages);
 }
 
-/* Has a page come into the shard in the last second? */
+/* Has a page come into the shard in the last tenth of a second? */
 static bool ssw_lru_used(struct lruvec *l, struct scaleswap_shards *shards)
 {
 	unsigned long seen = READ_ONCE(*ssw_lru_seen(l, shards));
 
-	return (u32)jiffies - (u32)FIELD_GET(SSW_SEEN_GREW, seen) < HZ;
+	return (u32)jiffies - (u32)FIELD_GET(SSW_SEEN_GREW, seen) < HZ / 10;
 }
 
 /*
