@@ -221,7 +221,7 @@ def part_locks(o):
         "vmstat": {k: v for k, v in moved.items() if v and k.startswith(
             ("pswp", "swp", "pgsteal", "pgscan", "pgmaj", "pgfault", "allocstall", "swap_ra", "workingset", "zsw"))},
         "locks": pick(locks, names), "classes": names, "control": control,
-        "most_contended": [[k, v[1], v[0], v[2][:3]] for k, v in
+        "most_contended": [[k, v[1], v[0], v[2][:12]] for k, v in
                            sorted(locks.items(), key=lambda x: -x[1][0])[:16]],
         "areas": area_delta(before[1]),
         "counters": {k: v for k, v in g.delta(counters(), before[2]).items() if v},

@@ -89,30 +89,35 @@ static unsigned long *ssw_lru_seen(struct lruvec *l, struct scaleswap_shards *sh
 }
 
 /*
- * At the last look: pages in the low half, and in the high half when, in jiffies,
- * more of them were found than at the look before.
+ * Of the last look: pages, when it was, and when one had last found more pages
+ * than a look up to a second before; times in jiffies. A shard is in use if that
+ * was within a second. Times wrap, and may then be taken for new once.
  */
 #define SSW_SEEN_PAGES	GENMASK_ULL(31, 0)
-#define SSW_SEEN_GREW	GENMASK_ULL(63, 32)
+#define SSW_SEEN_WHEN	GENMASK_ULL(47, 32)
+#define SSW_SEEN_GREW	GENMASK_ULL(63, 48)
+#define SSW_SEEN_RECENT	min(HZ, (int)U16_MAX / 2)
 
 static void ssw_lru_look(struct lruvec *l, struct scaleswap_shards *shards,
 			 unsigned long pages)
 {
-	unsigned long *seen = ssw_lru_seen(l, shards);
-	unsigned long grew = FIELD_GET(SSW_SEEN_GREW, READ_ONCE(*seen));
+	unsigned long *seen = ssw_lru_seen(l, shards), old = READ_ONCE(*seen);
+	u16 now = jiffies, grew = FIELD_GET(SSW_SEEN_GREW, old);
 
 	pages = min(pages, SSW_SEEN_PAGES);
-	if (pages > FIELD_GET(SSW_SEEN_PAGES, READ_ONCE(*seen)))
-		grew = (u32)jiffies;
-	WRITE_ONCE(*seen, FIELD_PREP(SSW_SEEN_GREW, grew) | pages);
+	if ((u16)(now - (u16)FIELD_GET(SSW_SEEN_WHEN, old)) > SSW_SEEN_RECENT)
+		grew = now - SSW_SEEN_RECENT;
+	else if (pages > FIELD_GET(SSW_SEEN_PAGES, old))
+		grew = now;
+	WRITE_ONCE(*seen, FIELD_PREP(SSW_SEEN_GREW, grew) |
+			  FIELD_PREP(SSW_SEEN_WHEN, now) | pages);
 }
 
-/* Has a page come into the shard in the last tenth of a second? */
 static bool ssw_lru_used(struct lruvec *l, struct scaleswap_shards *shards)
 {
-	unsigned long seen = READ_ONCE(*ssw_lru_seen(l, shards));
+	u16 grew = FIELD_GET(SSW_SEEN_GREW, READ_ONCE(*ssw_lru_seen(l, shards)));
 
-	return (u32)jiffies - (u32)FIELD_GET(SSW_SEEN_GREW, seen) < HZ / 10;
+	return (u16)((u16)jiffies - grew) < SSW_SEEN_RECENT;
 }
 
 /*
