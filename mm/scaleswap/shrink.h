@@ -32,7 +32,7 @@
 #include "internal.h"
 
 /* Of a clock: one scan of all pages of a shard */
-#define SSW_LRU_ROUND	(1L << 20)
+#define SSW_LRU_ROUND	1048576L
 /*
  * A shard that is this much behind a CPU's own is taken first: little if it is not
  * used. One into which pages come has a CPU that reclaims from it itself.
