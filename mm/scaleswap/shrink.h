@@ -386,14 +386,16 @@ static void ssw_shard_left(struct scan_control *sc, const unsigned long *nr)
 static struct lruvec *ssw_lru_next(struct lruvec *whole)
 {
 	struct scaleswap_shards *shards;
+	unsigned int id;
 
 	if (!scaleswap_lru_on())
 		return whole;
 	shards = READ_ONCE(whole->shards);
 	if (!shards)
 		return whole;
-	return ssw_lru_list(whole, shards,
-			    ssw_lru_turn(whole, shards, &shards->aged, 0));
+	/* Nobody's own is left out, and the whole's lists have their turn, too. */
+	id = ssw_lru_turn(whole, shards, &shards->aged, UINT_MAX);
+	return id == UINT_MAX ? whole : ssw_lru_list(whole, shards, id);
 }
 
 #else /* CONFIG_SCALESWAP_LRU */
