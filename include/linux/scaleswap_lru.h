@@ -42,7 +42,6 @@ struct scaleswap_shard {
 
 /**
  * struct scaleswap_shards - the shards of a memcg and node
- * @nr: how many there are
  * @cursor: which one direct reclaim compares its own with next
  * @aged: which one kswapd ages next
  * @newest: the clock that is furthest ahead
@@ -52,7 +51,6 @@ struct scaleswap_shard {
  *         until the memcg is freed
  */
 struct scaleswap_shards {
-	atomic_t nr;
 	unsigned int cursor;
 	unsigned int aged;
 	unsigned long newest;

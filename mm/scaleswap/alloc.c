@@ -97,6 +97,7 @@ static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_task *t
  * @cpu: the CPU that asks
  * @home: whether it is the home, which works on the area itself if it can
  * @order: how many, as a power of two
+ * @lane: as in struct ssw_task, as far as the page is concerned
  * @word: what their words become
  * @slot: the first one
  *
@@ -105,7 +106,8 @@ static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_task *t
  */
 static __always_inline
 enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, bool home,
-			       unsigned int order, u64 word, unsigned int *slot)
+			       unsigned int order, unsigned int lane, u64 word,
+			       unsigned int *slot)
 {
 	struct ssw_space *space = area->space;
 	struct ssw_task task;
@@ -113,6 +115,7 @@ enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, bool home,
 	/* The rest is set by whoever does it. */
 	task.word = word;
 	task.order = order;
+	task.lane = lane;
 	task.table = NULL;
 	task.no_table = false;
 
@@ -189,7 +192,7 @@ bool ssw_area_reclaim(struct ssw_area *area)
  */
 static __always_inline
 enum ssw_result ssw_try_area(unsigned int type, int cpu, bool home, int order,
-			     swp_entry_t *entry)
+			     unsigned int lane, swp_entry_t *entry)
 {
 	const unsigned int flags = SWP_BLKDEV | SWP_SOLIDSTATE;
 	enum ssw_result result = SSW_FULL;
@@ -205,7 +208,8 @@ enum ssw_result ssw_try_area(unsigned int type, int cpu, bool home, int order,
 		result = SSW_NO_BLOCK;
 		goto out;
 	}
-	result = ssw_area_alloc(space->area, cpu, home, order, SSW_WORD_CACHE, &slot);
+	result = ssw_area_alloc(space->area, cpu, home, order, lane, SSW_WORD_CACHE,
+				&slot);
 	if (likely(result == SSW_OK))
 		*entry = swp_entry(type, slot);
 out:
@@ -217,8 +221,10 @@ static noinline
 enum ssw_result ssw_try_foreign(unsigned int type, int cpu, int order,
 				swp_entry_t *entry)
 {
-	return ssw_try_area(type, cpu, READ_ONCE(scaleswap_home[type]) == cpu,
-			    order, entry);
+	bool home = READ_ONCE(scaleswap_home[type]) == cpu;
+
+	return ssw_try_area(type, cpu, home, order, home ? 0 : 1 + cpu % SSW_NR_LANES,
+			    entry);
 }
 
 /* The same, for an area that was full, after making room in it. */
@@ -246,7 +252,7 @@ static enum ssw_result ssw_try_reclaim(unsigned int type, int cpu, int order,
  * the base kernel does with equal priorities.
  */
 static enum ssw_result ssw_alloc_own(struct ssw_order *o, int cpu, int order,
-				     swp_entry_t *entry)
+				     unsigned int lane, swp_entry_t *entry)
 {
 	const struct ssw_list *list = &o->list;
 	unsigned int nr_own = READ_ONCE(list->nr_own);
@@ -267,7 +273,7 @@ static enum ssw_result ssw_alloc_own(struct ssw_order *o, int cpu, int order,
 			if (at >= end)
 				at -= end - begin;
 			one = ssw_try_area(READ_ONCE(list->type[at]), cpu, true,
-					   order, entry);
+					   order, lane, entry);
 			if (likely(one == SSW_OK)) {
 				ssw_stat_add(SSW_ALLOC_OWN, 1U << order);
 				return SSW_OK;
@@ -373,6 +379,7 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 {
 	int order = folio_order(folio);
 	int cpu = raw_smp_processor_id();
+	unsigned int lane = ssw_lru_lane(folio);
 	enum ssw_result result;
 	struct ssw_order *o;
 	unsigned int seq;
@@ -390,7 +397,7 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 	o = per_cpu_ptr(ssw_orders, cpu);
 	do {
 		seq = read_seqcount_begin(&o->seq);
-		result = ssw_alloc_own(o, cpu, order, entry);
+		result = ssw_alloc_own(o, cpu, order, lane, entry);
 		/* Not for each page that goes elsewhere because they are full. */
 		own_reclaimed = !READ_ONCE(o->spill_left);
 		if (result == SSW_FULL && own_reclaimed)
@@ -453,7 +460,7 @@ swp_entry_t scaleswap_alloc_type(unsigned int type)
 
 	rcu_read_lock();
 	space = READ_ONCE(ssw_spaces[type]);
-	if (space && ssw_area_alloc(space->area, cpu, false, 0, SSW_WORD_ONE,
+	if (space && ssw_area_alloc(space->area, cpu, false, 0, 0, SSW_WORD_ONE,
 				    &slot) == SSW_OK)
 		entry = swp_entry(type, slot);
 	rcu_read_unlock();

@@ -4,8 +4,10 @@
  *
  * Slots are handed out one after the other within a cluster, so that what is
  * swapped out together is written and read together. A cluster serves one
- * order at a time, so that small blocks do not break up large ones. From full
- * clusters nothing can be had, so they are on no list until a slot is freed,
+ * order at a time, so that small blocks do not break up large ones. Single pages
+ * that other CPUs are likely to want back have clusters of their own, some CPUs
+ * one together, a lane: a cluster is a part of the swap cache with a lock, and
+ * these CPUs would meet the owner there in the one that it fills. From full clusters nothing can be had, so they are on no list until a slot is freed,
  * and then whoever freed it queues them to the owner.
  *
  * All functions but ssw_cluster_freed(), ssw_cluster_queue() and
@@ -129,9 +131,22 @@ static void ssw_cluster_begin(struct ssw_space *space, struct ssw_cluster *ci,
 	rcu_assign_pointer(ci->table, table);
 }
 
+static struct ssw_cursor *ssw_task_cursor(struct ssw_space *space,
+					  const struct ssw_task *task)
+{
+	return &space->cursor[task->lane && !task->order ? SSW_NR_ORDERS + task->lane - 1 :
+							   task->order];
+}
+
 static bool ssw_cluster_current(const struct ssw_space *space,
 				const struct ssw_cluster *ci)
 {
+	unsigned int i;
+
+	for (i = SSW_NR_ORDERS; i < SSW_NR_CURSORS; i++) {
+		if (space->cursor[i].cluster == ci)
+			return true;
+	}
 	/* Order 0 also takes slots of clusters that are of another order. */
 	return space->cursor[ci->order].cluster == ci ||
 	       space->cursor[0].cluster == ci;
@@ -141,11 +156,12 @@ static bool ssw_cluster_current(const struct ssw_space *space,
 static void ssw_cluster_end(struct ssw_space *space, struct ssw_cluster *ci)
 {
 	struct ssw_table *table = ssw_cluster_table(space, ci);
+	unsigned int i;
 
-	if (space->cursor[ci->order].cluster == ci)
-		space->cursor[ci->order].cluster = NULL;
-	if (space->cursor[0].cluster == ci)
-		space->cursor[0].cluster = NULL;
+	for (i = 0; i < SSW_NR_CURSORS; i++) {
+		if (space->cursor[i].cluster == ci)
+			space->cursor[i].cluster = NULL;
+	}
 
 	RCU_INIT_POINTER(ci->table, NULL);
 	table->next = space->dead;
@@ -223,7 +239,7 @@ static unsigned int ssw_cluster_take(struct ssw_space *space,
 static bool ssw_cluster_try(struct ssw_space *space, struct ssw_cluster *ci,
 			    unsigned int from, struct ssw_task *task)
 {
-	struct ssw_cursor *cursor = &space->cursor[task->order];
+	struct ssw_cursor *cursor = ssw_task_cursor(space, task);
 	unsigned int at;
 
 	at = ssw_cluster_take(space, ci, from, task->order, task->word);
@@ -328,7 +344,7 @@ static bool ssw_space_has_room(const struct ssw_space *space)
  * @space: the area's slots
  * @task: what is wanted; the outcome
  *
- * First where the last allocation of the order left off, then an empty
+ * First where the last allocation of the kind left off, then an empty
  * cluster, then what others have freed in clusters of the order; a single slot
  * is also taken from clusters of other orders.
  *
@@ -336,7 +352,7 @@ static bool ssw_space_has_room(const struct ssw_space *space)
  */
 void ssw_cluster_alloc(struct ssw_space *space, struct ssw_task *task)
 {
-	struct ssw_cursor *cursor = &space->cursor[task->order];
+	struct ssw_cursor *cursor = ssw_task_cursor(space, task);
 	unsigned int order = task->order;
 	struct ssw_cluster *ci;
 
@@ -440,12 +456,12 @@ void ssw_cluster_returned(struct ssw_space *space, struct ssw_cluster *ci)
  */
 void ssw_space_trim(struct ssw_space *space)
 {
-	unsigned int order;
+	unsigned int i;
 
 	lockdep_assert_held(&space->token);
 
-	for (order = 0; order < SSW_NR_ORDERS; order++) {
-		struct ssw_cluster *ci = space->cursor[order].cluster;
+	for (i = 0; i < SSW_NR_CURSORS; i++) {
+		struct ssw_cluster *ci = space->cursor[i].cluster;
 
 		/* A queued one is looked after when its turn comes. */
 		if (ci && !atomic_read_acquire(&ci->used) && !atomic_read(&ci->queued))

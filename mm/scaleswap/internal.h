@@ -322,6 +322,14 @@ static inline void ssw_deleg_add(enum ssw_deleg_item item)
 /* lru.c */
 extern unsigned int ssw_lru_shards;
 unsigned int ssw_lru_own(void);
+#ifdef CONFIG_SCALESWAP_LRU
+unsigned int ssw_lru_lane(const struct folio *folio);
+#else
+static inline unsigned int ssw_lru_lane(const struct folio *folio)
+{
+	return 0;
+}
+#endif
 unsigned long ssw_lru_allocated(void);
 unsigned int ssw_lru_bytes(void);
 void ssw_lru_dump(struct seq_file *m);

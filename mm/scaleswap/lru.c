@@ -84,6 +84,24 @@ unsigned int ssw_lru_own(void)
 	return ssw_lru_home(raw_smp_processor_id());
 }
 
+/**
+ * ssw_lru_lane - in which lane of an own area a folio is to be swapped out
+ * @folio: the folio
+ *
+ * Context: any; a hint if the task may move.
+ * Return: 0 if it is in this CPU's shard or in none, else 1 to SSW_NR_LANES, by
+ * shard: who has that one is likely to want it back.
+ */
+unsigned int ssw_lru_lane(const struct folio *folio)
+{
+	unsigned int id;
+
+	if (!scaleswap_lru_on())
+		return 0;
+	id = scaleswap_lru_id(folio);
+	return id && id != ssw_lru_own() ? 1 + id % SSW_NR_LANES : 0;
+}
+
 /* --- shards --------------------------------------------------------------- */
 
 /* Never waits for memory: what finds none does without a shard. */
@@ -132,7 +150,6 @@ static bool ssw_shard_create(struct lruvec *whole, unsigned int id)
 		kmem_cache_free(ssw_shard_cache, shard);
 		return true;
 	}
-	atomic_inc(&shards->nr);
 	atomic_long_inc(&ssw_lru_nr);
 	return true;
 }

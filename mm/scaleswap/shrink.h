@@ -58,24 +58,39 @@ static struct lruvec *ssw_lru_list(struct lruvec *whole, struct scaleswap_shards
 	return shard ? &shard->lruvec : NULL;
 }
 
-static unsigned long ssw_lru_pages(struct lruvec *lruvec, enum lru_list lru, int zone_idx)
+/* Asked for many times for each page that is reclaimed, so without a call */
+static __always_inline
+unsigned long ssw_lru_pages(struct lruvec *lruvec, enum lru_list lru, int zone_idx)
 {
+	unsigned long (*own)[NR_LRU_LISTS];
 	unsigned long size = 0;
 	int zid;
 
+	own = lruvec->shard ? lruvec->shard->size :
+	      container_of(lruvec, struct mem_cgroup_per_node, lruvec)->lru_zone_size;
 	for (zid = 0; zid <= zone_idx; zid++)
-		size += mem_cgroup_get_zone_lru_size(lruvec, lru, zid);
+		size += READ_ONCE(own[zid][lru]);
 	return size;
 }
 
 static unsigned long ssw_lru_evictable(struct lruvec *lruvec)
 {
-	unsigned long size = 0;
+	return ssw_lru_pages(lruvec, LRU_INACTIVE_ANON, MAX_NR_ZONES - 1) +
+	       ssw_lru_pages(lruvec, LRU_ACTIVE_ANON, MAX_NR_ZONES - 1) +
+	       ssw_lru_pages(lruvec, LRU_INACTIVE_FILE, MAX_NR_ZONES - 1) +
+	       ssw_lru_pages(lruvec, LRU_ACTIVE_FILE, MAX_NR_ZONES - 1);
+}
+
+/* Has it any? To know that, most of the time the first sizes do. */
+static bool ssw_lru_has_pages(struct lruvec *lruvec)
+{
 	enum lru_list lru;
 
-	for_each_evictable_lru(lru)
-		size += ssw_lru_pages(lruvec, lru, MAX_NR_ZONES - 1);
-	return size;
+	for_each_evictable_lru(lru) {
+		if (ssw_lru_pages(lruvec, lru, MAX_NR_ZONES - 1))
+			return true;
+	}
+	return false;
 }
 
 static unsigned long *ssw_lru_clock(struct lruvec *l, struct scaleswap_shards *shards)
@@ -176,7 +191,7 @@ static unsigned int ssw_lru_turn(struct lruvec *whole, struct scaleswap_shards *
 
 		id = id < ssw_lru_shards ? id + 1 : 0;
 		l = ssw_lru_list(whole, shards, id);
-		if (id != own && l && ssw_lru_evictable(l)) {
+		if (id != own && l && ssw_lru_has_pages(l)) {
 			/* Lost updates do not matter: it only has to go round. */
 			WRITE_ONCE(*cursor, id);
 			return id;
@@ -194,7 +209,7 @@ static unsigned int ssw_lru_oldest(struct lruvec *whole, struct scaleswap_shards
 	for (id = 0; id <= ssw_lru_shards; id++) {
 		struct lruvec *l = ssw_lru_list(whole, shards, id);
 
-		if (!l || !ssw_lru_evictable(l))
+		if (!l || !ssw_lru_has_pages(l))
 			continue;
 		behind = READ_ONCE(shards->newest) - ssw_lru_time(l, shards);
 		if (behind > most) {
@@ -215,7 +230,7 @@ static unsigned int ssw_lru_first(struct lruvec *whole, struct scaleswap_shards 
 
 	*own = ssw_lru_own();
 	mine = ssw_lru_list(whole, shards, *own);
-	if (current_is_kswapd() || !mine || !ssw_lru_evictable(mine)) {
+	if (current_is_kswapd() || !mine || !ssw_lru_has_pages(mine)) {
 		/* Nothing is his own. */
 		*own = UINT_MAX;
 		return ssw_lru_oldest(whole, shards);

@@ -58,6 +58,9 @@ struct ssw_area;
 #define SSW_CLUSTER_SHIFT	9
 #define SSW_CLUSTER_SLOTS	512U
 #define SSW_NR_ORDERS		(SSW_CLUSTER_SHIFT + 1)
+/* Where the owner allocates: one place an order, and some for others' pages */
+#define SSW_NR_LANES		4
+#define SSW_NR_CURSORS		(SSW_NR_ORDERS + SSW_NR_LANES)
 
 /**
  * struct ssw_table - the words of one cluster
@@ -165,7 +168,7 @@ struct ssw_cursor {
  * @part: owner; by order, SSW_CL_PART
  * @frag: owner; the same, but had no block of their order when last looked at
  * @stale: owner; SSW_CL_STALE
- * @cursor: owner; by order
+ * @cursor: owner; by order, and then by lane
  * @dead: owner; tables to be freed after the token is released
  * @allocated: owner; slots ever allocated
  * @nr_tables: owner; tables in use
@@ -191,7 +194,7 @@ struct ssw_space {
 	struct list_head stale;
 	struct list_head part[SSW_NR_ORDERS];
 	struct list_head frag[SSW_NR_ORDERS];
-	struct ssw_cursor cursor[SSW_NR_ORDERS];
+	struct ssw_cursor cursor[SSW_NR_CURSORS];
 	struct ssw_table *dead;
 	u64 allocated;
 	unsigned int nr_tables;
@@ -231,6 +234,8 @@ enum ssw_result {
  * @node: in the queue
  * @word: what the slots' words become
  * @order: how many slots, as a power of two
+ * @lane: 0, or for a page that another CPU than the owner's is likely to want back,
+ *        1 to SSW_NR_LANES, by that CPU
  * @table: in: a table that may be used, or NULL; out: NULL if it was taken
  * @no_table: there is no memory for a table; make do with what is there
  * @result: outcome
@@ -242,6 +247,7 @@ struct ssw_task {
 	struct ssw_node node;
 	u64 word;
 	unsigned int order;
+	unsigned int lane;
 	struct ssw_table *table;
 	bool no_table;
 	enum ssw_result result;

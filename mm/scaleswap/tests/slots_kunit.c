@@ -147,24 +147,30 @@ static struct ssw_space *ssw_test_space(struct kunit *test, unsigned int nr,
 }
 
 /* As ssw_area_alloc() does it for the home CPU. */
+static enum ssw_result ssw_test_do(struct kunit *test, struct ssw_space *space,
+				   struct ssw_task *task, unsigned int *slot)
+{
+	for (;;) {
+		KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
+		ssw_drain(space, NULL, SSW_BY_HOLDER);
+		ssw_cluster_alloc(space, task);
+		ssw_token_release(space);
+		if (task->result != SSW_NO_TABLE)
+			break;
+		task->table = ssw_table_alloc();
+		KUNIT_ASSERT_NOT_NULL(test, task->table);
+	}
+	KUNIT_EXPECT_NULL(test, task->table);
+	*slot = task->slot;
+	return task->result;
+}
+
 static enum ssw_result ssw_test_alloc(struct kunit *test, struct ssw_space *space,
 				      unsigned int order, unsigned int *slot)
 {
 	struct ssw_task task = { .order = order, .word = SSW_WORD_CACHE };
 
-	for (;;) {
-		KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
-		ssw_drain(space, NULL, SSW_BY_HOLDER);
-		ssw_cluster_alloc(space, &task);
-		ssw_token_release(space);
-		if (task.result != SSW_NO_TABLE)
-			break;
-		task.table = ssw_table_alloc();
-		KUNIT_ASSERT_NOT_NULL(test, task.table);
-	}
-	KUNIT_EXPECT_NULL(test, task.table);
-	*slot = task.slot;
-	return task.result;
+	return ssw_test_do(test, space, &task, slot);
 }
 
 static void ssw_test_free(struct kunit *test, struct ssw_space *space,
@@ -275,6 +281,30 @@ static void ssw_test_space_sequential(struct kunit *test)
 	/* The first cluster lacks the header's slot. */
 	KUNIT_EXPECT_EQ(test, jumps, 8);
 	for (slot = 1; slot < space->nr_slots; slot++) {
+		if (ssw_test_read(space, slot) == SSW_WORD_CACHE)
+			ssw_test_free(test, space, slot, 1);
+	}
+}
+
+/* What others are likely to want back is neither among the own nor another lane's. */
+static void ssw_test_space_lanes(struct kunit *test)
+{
+	struct ssw_space *space = ssw_test_space(test, 8 * SSW_CLUSTER_SLOTS, NULL, 0);
+	unsigned long clusters[SSW_NR_LANES + 1] = {};
+
+	for (unsigned int i = 0; i < 4 * SSW_CLUSTER_SLOTS; i++) {
+		struct ssw_task task = { .word = SSW_WORD_CACHE, .lane = i % (SSW_NR_LANES + 1) };
+		unsigned int slot;
+
+		KUNIT_ASSERT_EQ(test, (int)ssw_test_do(test, space, &task, &slot), (int)SSW_OK);
+		__set_bit(slot / SSW_CLUSTER_SLOTS, &clusters[task.lane]);
+	}
+	for (unsigned int i = 0; i <= SSW_NR_LANES; i++) {
+		KUNIT_EXPECT_NE(test, clusters[i], 0UL);
+		for (unsigned int j = 0; j < i; j++)
+			KUNIT_EXPECT_EQ(test, clusters[i] & clusters[j], 0UL);
+	}
+	for (unsigned int slot = 0; slot < space->nr_slots; slot++) {
 		if (ssw_test_read(space, slot) == SSW_WORD_CACHE)
 			ssw_test_free(test, space, slot, 1);
 	}
@@ -446,6 +476,7 @@ static struct kunit_case ssw_slots_test_cases[] = {
 	KUNIT_CASE(ssw_test_space_fill),
 	KUNIT_CASE(ssw_test_space_orders),
 	KUNIT_CASE(ssw_test_space_sequential),
+	KUNIT_CASE(ssw_test_space_lanes),
 	KUNIT_CASE(ssw_test_space_no_block),
 	KUNIT_CASE(ssw_test_space_no_table),
 	KUNIT_CASE(ssw_test_space_closed),

@@ -62,10 +62,10 @@ void test_token_get(struct ssw_space *space)
 }
 
 enum ssw_result test_alloc(struct ssw_space *space, bool home, unsigned int order,
-			   u64 word, unsigned int *slot,
+			   unsigned int lane, u64 word, unsigned int *slot,
 			   void (*meanwhile)(void *), void *arg)
 {
-	struct ssw_task task = { .word = word, .order = order };
+	struct ssw_task task = { .word = word, .order = order, .lane = lane };
 
 	for (;;) {
 		if (home && ssw_token_trylock(space)) {
@@ -140,7 +140,7 @@ static unsigned int test_words(struct ssw_space *space, struct ssw_cluster *ci,
 
 static bool test_cursor(const struct ssw_space *space, const struct ssw_cluster *ci)
 {
-	for (unsigned int i = 0; i < SSW_NR_ORDERS; i++) {
+	for (unsigned int i = 0; i < SSW_NR_CURSORS; i++) {
 		if (space->cursor[i].cluster == ci)
 			return true;
 	}

@@ -20,7 +20,7 @@ void test_token_get(struct ssw_space *space);
 
 /* As ssw_area_alloc() does it; @meanwhile as of ssw_task_delegate(). RCU read side. */
 enum ssw_result test_alloc(struct ssw_space *space, bool home, unsigned int order,
-			   u64 word, unsigned int *slot,
+			   unsigned int lane, u64 word, unsigned int *slot,
 			   void (*meanwhile)(void *), void *arg);
 
 /* Until the queue is empty. */

@@ -13,13 +13,18 @@
 #include "area.h"
 #include "shim.h"
 
-static unsigned int get(struct ssw_space *space, unsigned int order)
+static unsigned int get_as(struct ssw_space *space, unsigned int order, unsigned int lane)
 {
 	unsigned int slot;
 
-	ssw_check(test_alloc(space, true, order, SSW_WORD_ONE, &slot, NULL, NULL) == SSW_OK,
-		  "order %u", order);
+	ssw_check(test_alloc(space, true, order, lane, SSW_WORD_ONE, &slot, NULL, NULL) ==
+		  SSW_OK, "order %u", order);
 	return slot;
+}
+
+static unsigned int get(struct ssw_space *space, unsigned int order)
+{
+	return get_as(space, order, 0);
 }
 
 /* The words only; the cluster does not know yet. */
@@ -86,6 +91,57 @@ static void case_two_cursors(void)
 }
 
 /*
+ * A lane has a cluster of its own as long as there is an empty one, and then shares
+ * what is left; one that two cursors are in is given up by both.
+ */
+static void case_lanes(void)
+{
+	struct ssw_space *space = test_space_new(3 * SSW_CLUSTER_SLOTS, NULL, 0);
+	unsigned int own, lane, i;
+
+	own = get_as(space, 0, 0) / SSW_CLUSTER_SLOTS;
+	lane = get_as(space, 0, 1) / SSW_CLUSTER_SLOTS;
+	ssw_check(own != lane, "both in cluster %u", own);
+	for (i = 1; i < SSW_CLUSTER_SLOTS; i++) {
+		unsigned int slot = get_as(space, 0, i % 4 == 3);
+
+		ssw_check(slot / SSW_CLUSTER_SLOTS == (i % 4 == 3 ? lane : own),
+			  "slot %u", slot);
+	}
+	test_space_check(space);
+	/* Huge, whosever it is: there is one place left. */
+	i = get_as(space, SSW_CLUSTER_SHIFT, 1);
+	put(space, i, SSW_CLUSTER_SLOTS);
+	test_drain(space);
+	/* All that there is, and both at the end take from the same cluster. */
+	for (i = SSW_CLUSTER_SLOTS + 1; i < 3 * SSW_CLUSTER_SLOTS; i++)
+		get_as(space, 0, i % 2);
+	ssw_check(test_alloc(space, true, 0, 1, SSW_WORD_ONE, &i, NULL, NULL) == SSW_FULL,
+		  "not full");
+	test_space_check(space);
+	put(space, 5, 3);
+	test_drain(space);
+	ssw_check(get_as(space, 0, 1) == 5 && get_as(space, 0, 0) == 6,
+		  "not what was freed");
+	put(space, 5, 2);
+	for (i = 0; i < 3; i++) {
+		unsigned int skip = i ? 0 : 8;
+
+		if (!i)
+			put(space, 0, 5);
+		put(space, i * SSW_CLUSTER_SLOTS + skip, SSW_CLUSTER_SLOTS - skip);
+	}
+	test_drain(space);
+	test_space_check(space);
+	test_token_get(space);
+	ssw_space_trim(space);
+	ssw_token_release(space);
+	ssw_check(!space->nr_tables, "%u tables left", space->nr_tables);
+	test_space_check(space);
+	test_space_free(space);
+}
+
+/*
  * Slots are freed and before that is counted, the owner uses them again: more
  * are counted as used than are, and the cluster is taken to be full.
  */
@@ -111,7 +167,8 @@ static void case_counted_twice(void)
 	test_drain(space);
 	test_space_check(space);
 	ssw_check(get(space, 0) == 100, "not that");
-	ssw_check(test_alloc(space, true, 0, SSW_WORD_ONE, &slot, NULL, NULL) == SSW_FULL,
+	ssw_check(test_alloc(space, true, 0, 0, SSW_WORD_ONE, &slot, NULL, NULL) ==
+		  SSW_FULL,
 		  "not full");
 	put(space, 0, SSW_CLUSTER_SLOTS);
 	test_drain(space);
@@ -146,7 +203,8 @@ static void case_late_notice(void)
 
 	ssw_cluster_queue(space, ci);
 	test_drain(space);
-	ssw_check(test_alloc(space, true, 0, SSW_WORD_ONE, &slot, NULL, NULL) == SSW_FULL,
+	ssw_check(test_alloc(space, true, 0, 0, SSW_WORD_ONE, &slot, NULL, NULL) ==
+		  SSW_FULL,
 		  "slot %u was allocated while it is being discarded", slot);
 
 	ssw_cluster_discarded(space, ci);
@@ -164,6 +222,7 @@ static const struct {
 } cases[] = {
 	{ "one_by_one", case_one_by_one },
 	{ "two_cursors", case_two_cursors },
+	{ "lanes", case_lanes },
 	{ "counted_twice", case_counted_twice },
 	{ "late_notice", case_late_notice },
 };

@@ -234,7 +234,10 @@ static void allocate(struct worker *w)
 	space = area->space;
 	if (READ_ONCE(space->full) || READ_ONCE(space->closed))
 		goto out;
-	result = test_alloc(space, type == w->home, order, SSW_WORD_CACHE, &slot,
+	result = test_alloc(space, type == w->home, order,
+			    type != w->home ? 1 + w->id % SSW_NR_LANES :
+			    below(&w->rand, 2) * below(&w->rand, SSW_NR_LANES + 1),
+			    SSW_WORD_CACHE, &slot,
 			    meanwhile, w);
 	if (result != SSW_OK) {
 		w->full += result == SSW_FULL;
@@ -636,8 +639,8 @@ static void check_empty(struct worker *w, unsigned int type)
 	test_space_check(space);
 
 	rcu_read_lock();
-	while ((result = test_alloc(space, true, 0, SSW_WORD_CACHE, &slot, NULL, NULL)) ==
-	       SSW_OK) {
+	while ((result = test_alloc(space, true, 0, nr % 3, SSW_WORD_CACHE, &slot, NULL,
+				    NULL)) == SSW_OK) {
 		ssw_check(!area->shadow[slot], "slot %u was given out twice", slot);
 		area->shadow[slot] = 1;
 		nr++;
