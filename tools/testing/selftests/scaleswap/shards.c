@@ -122,7 +122,7 @@ SSW_BODY(shards, small_and_hot_stays)
 /* All that can be reclaimed is in another CPU's shard. */
 SSW_BODY(shards, no_oom_with_foreign_pages)
 {
-	const long max = 3000;
+	const long max = 1800;
 	struct ssw_areas areas;
 	struct mate full, m;
 	int a, b;
