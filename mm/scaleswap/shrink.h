@@ -307,8 +307,7 @@ static bool ssw_goals_level(const struct ssw_goals *goals, struct ssw_goals *lef
 	return ssw_goals_sum(left, less);
 }
 
-/* shrink_lruvec() for a memcg and node */
-static void ssw_shrink_lruvec(struct lruvec *whole, struct scan_control *sc)
+static noinline void ssw_shrink_shards(struct lruvec *whole, struct scan_control *sc)
 {
 	unsigned long reclaimed = sc->nr_reclaimed;
 	unsigned int own = 0, first = 0, i;
@@ -316,11 +315,6 @@ static void ssw_shrink_lruvec(struct lruvec *whole, struct scan_control *sc)
 	struct ssw_goals goals, left, now;
 	bool levelled = false;
 	enum lru_list lru;
-
-	if (!scaleswap_lru_on()) {
-		shrink_lruvec(whole, sc);
-		return;
-	}
 
 	get_scan_count(whole, sc, goals.nr);
 	left = goals;
@@ -381,7 +375,16 @@ static void ssw_shrink_lruvec(struct lruvec *whole, struct scan_control *sc)
 	}
 }
 
-/* What shrink_lruvec() is to scan, if ssw_shrink_lruvec() calls it. */
+/* shrink_lruvec() for a memcg and node */
+static __always_inline void ssw_shrink_lruvec(struct lruvec *whole, struct scan_control *sc)
+{
+	if (scaleswap_lru_on())
+		ssw_shrink_shards(whole, sc);
+	else
+		shrink_lruvec(whole, sc);
+}
+
+/* What shrink_lruvec() is to scan, if ssw_shrink_shards() calls it. */
 static bool ssw_shard_goals(struct scan_control *sc, unsigned long *nr)
 {
 	if (!scaleswap_lru_on() || !sc->shard_goals)
