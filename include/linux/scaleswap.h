@@ -10,6 +10,7 @@
 #define _LINUX_SCALESWAP_H
 
 #include <linux/jump_label.h>
+#include <linux/scaleswap_fault.h>
 #include <linux/swap.h>
 #include <linux/swapops.h>
 #include <linux/types.h>

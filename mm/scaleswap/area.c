@@ -189,6 +189,7 @@ int __scaleswap_swapon(struct swap_info_struct *si, const union swap_header *hea
 	area->si = si;
 	area->dev_node = ssw_device_node(si);
 	ssw_thread_area_init(area);
+	ssw_fault_area_init(area);
 	area->stat = alloc_percpu(struct ssw_area_stat);
 	if (!area->stat)
 		goto err_free;

@@ -35,7 +35,8 @@ static const char * const ssw_mechanisms[SSW_NR_MECHS] = {
 };
 
 static const unsigned int ssw_built_in = BIT(SSW_MECH_CORE) |
-	(IS_ENABLED(CONFIG_SCALESWAP_LRU) ? BIT(SSW_MECH_LRU) : 0);
+	(IS_ENABLED(CONFIG_SCALESWAP_LRU) ? BIT(SSW_MECH_LRU) : 0) |
+	(IS_ENABLED(CONFIG_SCALESWAP_POLL) ? BIT(SSW_MECH_POLL) : 0);
 
 /**
  * ssw_parse_boot - parse the value of the boot parameter scaleswap=

@@ -69,7 +69,8 @@ enum ssw_mech {
 };
 
 /**
- * enum ssw_stat_item - where swap slots came from and what LRU shards did
+ * enum ssw_stat_item - where swap slots came from, what LRU shards did, how pages
+ *                      that faults waited for were read
  * @SSW_ALLOC_OWN: an area homed on the allocating CPU
  * @SSW_ALLOC_NODE: another CPU's area, same node
  * @SSW_ALLOC_REMOTE: another CPU's area, other node
@@ -78,10 +79,13 @@ enum ssw_mech {
  *                  the folio's order
  * @SSW_LRU_RETURNED: refaults that knew the shard that they had been in
  * @SSW_LRU_FOREIGN: times that direct reclaim began elsewhere than at its CPU's
- *                   shard, as that was behind
+ *                   shard, as that was behind. Not in pages, as the others are
+ * @SSW_READ_DIRECT: read on a queue of the driver's own
+ * @SSW_READ_BIO: read by a polled bio
+ * @SSW_READ_IRQ: read from a device, neither of these
+ * @SSW_READ_LATE: polled for in vain, and handed over to the worker
+ * @SSW_READ_AGAIN: read again by an ordinary bio, as a first read failed
  * @SSW_NR_STAT_ITEMS: number of the above
- *
- * All but the last are counted in pages.
  */
 enum ssw_stat_item {
 	SSW_ALLOC_OWN,
@@ -91,6 +95,11 @@ enum ssw_stat_item {
 	SSW_ALLOC_FAIL,
 	SSW_LRU_RETURNED,
 	SSW_LRU_FOREIGN,
+	SSW_READ_DIRECT,
+	SSW_READ_BIO,
+	SSW_READ_IRQ,
+	SSW_READ_LATE,
+	SSW_READ_AGAIN,
 	SSW_NR_STAT_ITEMS,
 };
 
@@ -109,6 +118,12 @@ enum ssw_stat_item {
  *                  bits), and counts one reference instead
  * @SSW_FB_NO_SHARD: no memory for an LRU shard; the folio went to the lists of
  *                   the memcg and node that all CPUs share. Counted in folios
+ * @SSW_FB_NO_POLL: the device of the area has no queues to poll
+ * @SSW_FB_POLL_BUSY: the driver's queue was full
+ * @SSW_FB_POLL_DOWN: the controller was being reset or removed, or its queues frozen
+ * @SSW_FB_POLL_UNFIT: the device could not do it after all
+ * @SSW_FB_POLL_LIMITED: somebody limits the device's bandwidth or latency, which
+ *                       a direct read would not respect
  * @SSW_NR_FALLBACKS: number of the above
  *
  * The trace event scaleswap_fallback shows these by name.
@@ -121,6 +136,11 @@ enum ssw_fallback {
 	SSW_FB_NO_TABLE,
 	SSW_FB_NO_RMAP,
 	SSW_FB_NO_SHARD,
+	SSW_FB_NO_POLL,
+	SSW_FB_POLL_BUSY,
+	SSW_FB_POLL_DOWN,
+	SSW_FB_POLL_UNFIT,
+	SSW_FB_POLL_LIMITED,
 	SSW_NR_FALLBACKS,
 };
 
@@ -166,6 +186,11 @@ struct ssw_area_stat {
  * @reclaim: where to look next for slots with nothing but their swap cache; a
  *           hint
  * @timer: has the delegator look after the area
+ * @fs_ops: the file system does the I/O; fixed, as the next two
+ * @can_bio: polled bios can be read by
+ * @can_direct: pages can be read directly; see struct scaleswap_read_ops
+ * @reap_queued: whether @reap_node is in the list of the worker that polls
+ * @reap_node: in that list, with a reference on si->users
  *
  * Lives from swapon to swapoff. A slot in use keeps swapoff from finishing, so
  * whoever has one, or a reference on si->users, may use all of it. Others have
@@ -180,6 +205,11 @@ struct ssw_area {
 	struct ssw_space *space;
 	unsigned int reclaim;
 	struct timer_list timer;
+	bool fs_ops;
+	bool can_bio;
+	bool can_direct;
+	atomic_t reap_queued;
+	struct llist_node reap_node;
 };
 
 /**
@@ -333,6 +363,36 @@ static inline unsigned int ssw_lru_lane(const struct folio *folio)
 unsigned long ssw_lru_allocated(void);
 unsigned int ssw_lru_bytes(void);
 void ssw_lru_dump(struct seq_file *m);
+
+/**
+ * enum ssw_fault_mode - how pages that faults wait for are read
+ * @SSW_FAULT_OFF: as in the base kernel
+ * @SSW_FAULT_BIO: by a polled bio, or else by an ordinary one
+ * @SSW_FAULT_DIRECT: on queues of the driver's own, or else by an ordinary bio
+ * @SSW_FAULT_AUTO: directly, or else by a polled bio, or else by an ordinary one
+ * @SSW_NR_FAULT_MODES: number of the above
+ */
+enum ssw_fault_mode {
+	SSW_FAULT_OFF,
+	SSW_FAULT_BIO,
+	SSW_FAULT_DIRECT,
+	SSW_FAULT_AUTO,
+	SSW_NR_FAULT_MODES,
+};
+
+/* fault.c */
+#define SSW_FAULT_POLL_US	100
+#define SSW_FAULT_POLL_US_MAX	100000
+#ifdef CONFIG_SCALESWAP_POLL
+extern unsigned int ssw_fault_mode;
+extern unsigned int ssw_fault_poll_us;
+extern bool ssw_fault_readahead;
+void ssw_fault_area_init(struct ssw_area *area);
+#else
+static inline void ssw_fault_area_init(struct ssw_area *area)
+{
+}
+#endif
 
 /* shadow.c */
 int ssw_shadow_init(void);

@@ -101,6 +101,11 @@ SSW_STAT_ATTR(all_full, ssw_fallback_read(SSW_FB_ALL_FULL));
 SSW_STAT_ATTR(no_table, ssw_fallback_read(SSW_FB_NO_TABLE));
 SSW_STAT_ATTR(no_rmap, ssw_fallback_read(SSW_FB_NO_RMAP));
 SSW_STAT_ATTR(no_shard, ssw_fallback_read(SSW_FB_NO_SHARD));
+SSW_STAT_ATTR(no_poll, ssw_fallback_read(SSW_FB_NO_POLL));
+SSW_STAT_ATTR(poll_busy, ssw_fallback_read(SSW_FB_POLL_BUSY));
+SSW_STAT_ATTR(poll_down, ssw_fallback_read(SSW_FB_POLL_DOWN));
+SSW_STAT_ATTR(poll_unfit, ssw_fallback_read(SSW_FB_POLL_UNFIT));
+SSW_STAT_ATTR(poll_limited, ssw_fallback_read(SSW_FB_POLL_LIMITED));
 
 static struct attribute *ssw_fallback_attrs[] = {
 	&own_full_attr.attr,
@@ -110,6 +115,11 @@ static struct attribute *ssw_fallback_attrs[] = {
 	&no_table_attr.attr,
 	&no_rmap_attr.attr,
 	&no_shard_attr.attr,
+	&no_poll_attr.attr,
+	&poll_busy_attr.attr,
+	&poll_down_attr.attr,
+	&poll_unfit_attr.attr,
+	&poll_limited_attr.attr,
 	NULL,
 };
 
@@ -139,6 +149,106 @@ static struct attribute *ssw_lru_attrs[] = {
 static const struct attribute_group ssw_lru_group = {
 	.name = "lru",
 	.attrs = ssw_lru_attrs,
+};
+#endif
+
+/* fault/ */
+
+#ifdef CONFIG_SCALESWAP_POLL
+SSW_STAT_ATTR(reads_direct, ssw_stat_read(SSW_READ_DIRECT));
+SSW_STAT_ATTR(reads_bio, ssw_stat_read(SSW_READ_BIO));
+SSW_STAT_ATTR(reads_irq, ssw_stat_read(SSW_READ_IRQ));
+SSW_STAT_ATTR(reads_late, ssw_stat_read(SSW_READ_LATE));
+SSW_STAT_ATTR(reads_again, ssw_stat_read(SSW_READ_AGAIN));
+
+static const char * const ssw_fault_modes[SSW_NR_FAULT_MODES] = {
+	[SSW_FAULT_OFF] = "off",
+	[SSW_FAULT_BIO] = "bio",
+	[SSW_FAULT_DIRECT] = "direct",
+	[SSW_FAULT_AUTO] = "auto",
+};
+
+static ssize_t mode_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", scaleswap_poll_on() ?
+			  ssw_fault_modes[READ_ONCE(ssw_fault_mode)] : "off");
+}
+
+static ssize_t mode_store(struct kobject *kobj, struct kobj_attribute *attr,
+			  const char *buf, size_t count)
+{
+	int mode = memchr(buf, '\0', count) ? -EINVAL : sysfs_match_string(ssw_fault_modes, buf);
+
+	if (mode < 0) {
+		pr_warn_ratelimited("fault/mode takes off, bio, direct or auto\n");
+		return -EINVAL;
+	}
+	if (!scaleswap_poll_on() && mode != SSW_FAULT_OFF) {
+		pr_warn_ratelimited("fault/mode stays off; boot with scaleswap=on or scaleswap=poll\n");
+		return -EOPNOTSUPP;
+	}
+	WRITE_ONCE(ssw_fault_mode, mode);
+	return count;
+}
+
+static struct kobj_attribute mode_attr = __ATTR_RW(mode);
+
+static ssize_t poll_us_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_fault_poll_us));
+}
+
+static ssize_t poll_us_store(struct kobject *kobj, struct kobj_attribute *attr,
+			     const char *buf, size_t count)
+{
+	unsigned int v;
+
+	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || v > SSW_FAULT_POLL_US_MAX) {
+		pr_warn_ratelimited("fault/poll_us takes a number from 0 to %u\n",
+				    SSW_FAULT_POLL_US_MAX);
+		return -EINVAL;
+	}
+	WRITE_ONCE(ssw_fault_poll_us, v);
+	return count;
+}
+
+static struct kobj_attribute poll_us_attr = __ATTR_RW(poll_us);
+
+static ssize_t readahead_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(ssw_fault_readahead));
+}
+
+static ssize_t readahead_store(struct kobject *kobj, struct kobj_attribute *attr,
+			       const char *buf, size_t count)
+{
+	bool v;
+
+	if (memchr(buf, '\0', count) || kstrtobool(buf, &v)) {
+		pr_warn_ratelimited("fault/readahead takes 0 or 1\n");
+		return -EINVAL;
+	}
+	WRITE_ONCE(ssw_fault_readahead, v);
+	return count;
+}
+
+static struct kobj_attribute readahead_attr = __ATTR_RW(readahead);
+
+static struct attribute *ssw_fault_attrs[] = {
+	&mode_attr.attr,
+	&poll_us_attr.attr,
+	&readahead_attr.attr,
+	&reads_direct_attr.attr,
+	&reads_bio_attr.attr,
+	&reads_irq_attr.attr,
+	&reads_late_attr.attr,
+	&reads_again_attr.attr,
+	NULL,
+};
+
+static const struct attribute_group ssw_fault_group = {
+	.name = "fault",
+	.attrs = ssw_fault_attrs,
 };
 #endif
 
@@ -401,6 +511,10 @@ int __init ssw_sysfs_init(void)
 #ifdef CONFIG_SCALESWAP_LRU
 	if (!err)
 		err = sysfs_create_group(root, &ssw_lru_group);
+#endif
+#ifdef CONFIG_SCALESWAP_POLL
+	if (!err)
+		err = sysfs_create_group(root, &ssw_fault_group);
 #endif
 	if (!err)
 		err = sysfs_create_group(stats, &ssw_stat_group);

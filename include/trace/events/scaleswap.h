@@ -54,8 +54,34 @@ TRACE_EVENT(scaleswap_fallback,
 				   { 0, "own_full" }, { 1, "no_area" },
 				   { 2, "no_block" }, { 3, "all_full" },
 				   { 4, "no_table" }, { 5, "no_rmap" },
-				   { 6, "no_shard" }),
+				   { 6, "no_shard" }, { 7, "no_poll" },
+				   { 8, "poll_busy" }, { 9, "poll_down" },
+				   { 10, "poll_unfit" }, { 11, "poll_limited" }),
 		  __entry->order)
+);
+
+/* The read of a page that a fault waits for was submitted, before its neighbours'. */
+TRACE_EVENT(scaleswap_read,
+
+	TP_PROTO(unsigned int type, unsigned long slot, unsigned int how),
+
+	TP_ARGS(type, slot, how),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, type)
+		__field(unsigned long, slot)
+		__field(unsigned int, how)
+	),
+
+	TP_fast_assign(
+		__entry->type = type;
+		__entry->slot = slot;
+		__entry->how = how;
+	),
+
+	TP_printk("type=%u slot=%lu how=%s", __entry->type, __entry->slot,
+		  __print_symbolic(__entry->how,
+				   { 0, "irq" }, { 1, "bio" }, { 2, "direct" }))
 );
 
 /* An allocation went through the queue of an area; by whom, from queue to done. */

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: the private poll queues of a controller, from asking for them to
+ * freeing them.
+ *
+ * A part of pci.c, by way of swap.c, where the locking is described.
+ */
+
+/*
+ * How many private queues to ask for. Asked before there is a struct nvme_swap, too;
+ * the answer may become 0 once quirks are known.
+ */
+static unsigned int nvme_swap_wanted(struct nvme_dev *dev)
+{
+	if (!scaleswap_poll_wanted())
+		return 0;
+	if (dev->ctrl.quirks & (NVME_QUIRK_SHARED_TAGS | NVME_QUIRK_QDEPTH_ONE))
+		return 0;
+	return min_t(unsigned int, swap_queues, num_possible_cpus());
+}
+
+static void nvme_swap_alloc(struct nvme_dev *dev, unsigned int max)
+{
+	int node = dev_to_node(dev->dev);
+	struct nvme_swap *swap;
+	unsigned int i, s;
+
+	swap = kvzalloc_node(struct_size(swap, queue, max), GFP_KERNEL, node);
+	if (!swap)
+		return;
+	swap->max = max;
+	swap->dev = dev;
+	swap->map.mq_map = kcalloc_node(nr_cpu_ids, sizeof(*swap->map.mq_map), GFP_KERNEL, node);
+	if (!swap->map.mq_map)
+		goto free_swap;
+	swap->wq = alloc_workqueue("nvme%d-swap", WQ_UNBOUND | WQ_MEM_RECLAIM, 1,
+				   dev->ctrl.instance);
+	if (!swap->wq)
+		goto free_map;
+	INIT_WORK(&swap->again_work, nvme_swap_again);
+	INIT_DELAYED_WORK(&swap->watch, nvme_swap_watch);
+	init_llist_head(&swap->again);
+	for (i = 0; i < max; i++) {
+		struct nvme_swap_queue *q = &swap->queue[i];
+
+		q->swap = swap;
+		q->nvmeq.dev = dev;
+		spin_lock_init(&q->nvmeq.sq_lock);
+		spin_lock_init(&q->nvmeq.cq_poll_lock);
+		for (s = 0; s < NVME_SWAP_SLOTS; s++)
+			q->slot[s].q = q;
+	}
+	nvme_swap_fail_init(swap);
+	/* Complete, for who finds it without a lock: nvme_swap_submit() and the like. */
+	smp_store_release(&dev->swap, swap);
+	return;
+
+free_map:
+	kfree(swap->map.mq_map);
+free_swap:
+	kvfree(swap);
+}
+
+/*
+ * The controller has @granted I/O queues. The base driver would have asked for the
+ * number that is the most that it gets here, so it loses none.
+ */
+static unsigned int nvme_swap_grant(struct nvme_dev *dev, unsigned int granted)
+{
+	unsigned int wanted = nvme_swap_wanted(dev);
+
+	if (!wanted)
+		return granted;
+	if (!dev->swap)
+		nvme_swap_alloc(dev, wanted);
+	if (dev->swap)
+		dev->swap->granted = granted;
+	return min(granted, min(nvme_max_io_queues(dev), dev->nr_allocated_queues - 1) - wanted);
+}
+
+/* Map doorbells for private queues, too, where the BAR has them. */
+static void nvme_swap_remap_bar(struct nvme_dev *dev, unsigned int nr_io_queues)
+{
+	struct nvme_swap *swap = dev->swap;
+	unsigned int nr;
+
+	if (!swap)
+		return;
+	nr = min(swap->granted, nr_io_queues + swap->max);
+	while (nr > nr_io_queues &&
+	       db_bar_size(dev, nr) > pci_resource_len(to_pci_dev(dev->dev), 0))
+		nr--;
+	/* If that fails nothing is mapped, and the caller tries with less. */
+	if (nvme_remap_bar(dev, db_bar_size(dev, nr)))
+		nr = nr_io_queues;
+	swap->granted = nr;
+}
+
+/* The ring is not put into the controller's memory: ordinary queues had that counted. */
+static bool nvme_swap_alloc_queue(struct nvme_dev *dev, struct nvme_swap_queue *q)
+{
+	struct nvme_queue *nvmeq = &q->nvmeq;
+
+	if (nvmeq->cqes)
+		return true;
+	nvmeq->sqes = dev->io_sqes;
+	nvmeq->q_depth = min_t(u32, NVME_SWAP_DEPTH, dev->q_depth);
+	nvmeq->cqes = dma_alloc_coherent(dev->dev, CQ_SIZE(nvmeq), &nvmeq->cq_dma_addr,
+					 GFP_KERNEL);
+	if (!nvmeq->cqes)
+		return false;
+	nvmeq->sq_cmds = dma_alloc_coherent(dev->dev, SQ_SIZE(nvmeq), &nvmeq->sq_dma_addr,
+					    GFP_KERNEL);
+	if (!nvmeq->sq_cmds) {
+		nvme_free_queue(nvmeq);
+		nvmeq->cqes = NULL;
+		return false;
+	}
+	bitmap_set(q->free, 0, nvmeq->q_depth - 1);
+	return true;
+}
+
+/* As nvme_create_queue(). Below 0 if the controller went away meanwhile. */
+static int nvme_swap_create_queue(struct nvme_dev *dev, struct nvme_swap_queue *q, u16 qid)
+{
+	struct nvme_queue *nvmeq = &q->nvmeq;
+	int ret;
+
+	nvmeq->qid = qid;
+	clear_bit(NVMEQ_DELETE_ERROR, &nvmeq->flags);
+	set_bit(NVMEQ_POLLED, &nvmeq->flags);
+	ret = adapter_alloc_cq(dev, qid, nvmeq, 0);
+	if (ret)
+		return ret;
+	ret = adapter_alloc_sq(dev, qid, nvmeq);
+	if (ret > 0)
+		adapter_delete_cq(dev, qid);
+	if (ret)
+		return ret;
+
+	ret = nvme_setup_io_queues_trylock(dev);
+	if (ret)
+		return ret;
+	nvme_init_queue(nvmeq, qid);
+	/* Not one of those in dev->queues[] */
+	dev->online_queues--;
+	set_bit(NVMEQ_ENABLED, &nvmeq->flags);
+
+	spin_lock(&nvmeq->cq_poll_lock);
+	WRITE_ONCE(q->up, true);
+	spin_unlock(&nvmeq->cq_poll_lock);
+	spin_lock(&nvmeq->sq_lock);
+	WRITE_ONCE(q->open, true);
+	spin_unlock(&nvmeq->sq_lock);
+	mutex_unlock(&dev->shutdown_lock);
+	return 0;
+}
+
+/* After all ordinary queues were created. Below 0 as nvme_swap_create_queue() */
+static int nvme_swap_create_queues(struct nvme_dev *dev)
+{
+	struct nvme_swap *swap = dev->swap;
+	unsigned int i, nr = 0;
+	int ret = 0;
+
+	if (!swap)
+		return 0;
+	/* Vectors may have been fewer than the queues that the controller has. */
+	if (swap->granted > dev->max_qid)
+		nr = min(swap->max, swap->granted - dev->max_qid);
+	for (i = 0; i < nr; i++) {
+		u16 qid = dev->max_qid + 1 + i;
+
+		if (db_bar_size(dev, qid) > dev->bar_mapped_size ||
+		    !nvme_swap_alloc_queue(dev, &swap->queue[i]))
+			break;
+		ret = nvme_swap_create_queue(dev, &swap->queue[i], qid);
+		if (ret)
+			break;
+	}
+	if (ret < 0)
+		return ret;
+
+	if (i && i != swap->map.nr_queues) {
+		swap->map.nr_queues = i;
+		blk_mq_map_queues(&swap->map);
+	}
+	if (i)
+		dev_info(dev->ctrl.device, "%u poll queues for swap\n", i);
+	else
+		dev_info(dev->ctrl.device, "no queue to spare for swap\n");
+	return 0;
+}
+
+static void nvme_swap_dbbuf_free(struct nvme_dev *dev)
+{
+	unsigned int i;
+
+	for (i = 0; dev->swap && i < dev->swap->max; i++)
+		nvme_dbbuf_free(&dev->swap->queue[i].nvmeq);
+}
+
+/* Nothing is submitted once this returns. What is under way goes on. */
+static void nvme_swap_close(struct nvme_dev *dev)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&dev->shutdown_lock);
+
+	for (i = 0; dev->swap && i < dev->swap->max; i++) {
+		struct nvme_swap_queue *q = &dev->swap->queue[i];
+
+		spin_lock(&q->nvmeq.sq_lock);
+		WRITE_ONCE(q->open, false);
+		spin_unlock(&q->nvmeq.sq_lock);
+	}
+}
+
+/* As __nvme_delete_io_queues(), with a limit to the whole. */
+static bool nvme_swap_delete(struct nvme_swap *swap, u8 opcode)
+{
+	unsigned long timeout = NVME_ADMIN_TIMEOUT;
+	unsigned int i = 0, end = 0;
+
+	while (i < swap->max && test_bit(NVMEQ_ENABLED, &swap->queue[i].nvmeq.flags)) {
+		for (; end < swap->max && end < i + NVME_SWAP_DELETES; end++)
+			if (!test_bit(NVMEQ_ENABLED, &swap->queue[end].nvmeq.flags) ||
+			    nvme_delete_queue(&swap->queue[end].nvmeq, opcode))
+				break;
+		if (end == i)
+			return false;
+		for (; i < end; i++) {
+			timeout = wait_for_completion_io_timeout(&swap->queue[i].nvmeq.delete_done,
+								 timeout);
+			if (!timeout)
+				return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Disabling the controller is enough for a reset, but a shutdown leaves it enabled
+ * and wants them gone before. Deleting a submission queue ends its commands.
+ */
+static void nvme_swap_delete_queues(struct nvme_dev *dev)
+{
+	struct nvme_swap *swap = dev->swap;
+	unsigned int i;
+
+	if (!swap || !nvme_swap_delete(swap, nvme_admin_delete_sq))
+		return;
+	/* No doorbell of a queue that is gone is written. */
+	for (i = 0; i < swap->max; i++) {
+		struct nvme_swap_queue *q = &swap->queue[i];
+
+		spin_lock(&q->nvmeq.cq_poll_lock);
+		nvme_swap_reap_locked(q);
+		WRITE_ONCE(q->up, false);
+		spin_unlock(&q->nvmeq.cq_poll_lock);
+	}
+	nvme_swap_delete(swap, nvme_admin_delete_cq);
+}
+
+/*
+ * The controller writes to memory no more. All submissions are seen here, since
+ * nvme_swap_close() had sq_lock after them. A late completion of what is given
+ * up matches nothing: the completion queue is not read until it is made anew.
+ */
+static void nvme_swap_cancel(struct nvme_dev *dev)
+{
+	struct nvme_swap *swap = dev->swap;
+	unsigned int i, s;
+
+	lockdep_assert_held(&dev->shutdown_lock);
+
+	for (i = 0; swap && i < swap->max; i++) {
+		struct nvme_swap_queue *q = &swap->queue[i];
+
+		spin_lock(&q->nvmeq.cq_poll_lock);
+		nvme_swap_reap_locked(q);
+		WRITE_ONCE(q->up, false);
+		for (s = 0; s < NVME_SWAP_SLOTS; s++)
+			if (READ_ONCE(q->slot[s].state) == NVME_SWAP_READ)
+				nvme_swap_end(&q->slot[s], false);
+		spin_unlock(&q->nvmeq.cq_poll_lock);
+		clear_bit(NVMEQ_ENABLED, &q->nvmeq.flags);
+	}
+}
+
+/* On removal, after nvme_dev_disable(); poll and reap may still be called. */
+static void nvme_swap_free_queues(struct nvme_dev *dev)
+{
+	struct nvme_swap *swap = dev->swap;
+	unsigned int i;
+
+	if (!swap)
+		return;
+	cancel_delayed_work_sync(&swap->watch);
+	/* Pairs with rcu_read_lock() in nvme_swap_reap_queue(): ->up was cleared long ago. */
+	synchronize_rcu();
+	for (i = 0; i < swap->max; i++) {
+		struct nvme_queue *nvmeq = &swap->queue[i].nvmeq;
+
+		if (!nvmeq->cqes)
+			continue;
+		nvme_free_queue(nvmeq);
+		nvmeq->cqes = NULL;
+		nvmeq->sq_cmds = NULL;
+	}
+}
+
+/* With the controller. No read is under way, or its block device would be open. */
+static void nvme_swap_free(struct nvme_dev *dev)
+{
+	struct nvme_swap *swap = dev->swap;
+
+	if (!swap)
+		return;
+	destroy_workqueue(swap->wq);
+	kfree(swap->map.mq_map);
+	kvfree(swap);
+}
+
+static ssize_t swap_queues_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct nvme_swap *swap = READ_ONCE(to_nvme_dev(dev_get_drvdata(dev))->swap);
+	unsigned int i, nr = 0;
+
+	for (i = 0; swap && i < swap->max; i++)
+		nr += READ_ONCE(swap->queue[i].open);
+	return sysfs_emit(buf, "%u\n", nr);
+}
+static DEVICE_ATTR_RO(swap_queues);
+
+static ssize_t nvme_swap_sum(struct device *dev, char *buf, size_t offset)
+{
+	struct nvme_swap *swap = READ_ONCE(to_nvme_dev(dev_get_drvdata(dev))->swap);
+	unsigned long sum = 0;
+	unsigned int i;
+
+	for (i = 0; swap && i < swap->max; i++)
+		sum += READ_ONCE(*(unsigned long *)((void *)&swap->queue[i] + offset));
+	return sysfs_emit(buf, "%lu\n", sum);
+}
+
+static ssize_t swap_reads_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return nvme_swap_sum(dev, buf, offsetof(struct nvme_swap_queue, over));
+}
+static DEVICE_ATTR_RO(swap_reads);
+
+static ssize_t swap_retries_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return nvme_swap_sum(dev, buf, offsetof(struct nvme_swap_queue, retries));
+}
+static DEVICE_ATTR_RO(swap_retries);
+
+static ssize_t swap_timeouts_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return nvme_swap_sum(dev, buf, offsetof(struct nvme_swap_queue, timeouts));
+}
+static DEVICE_ATTR_RO(swap_timeouts);
+
+static struct attribute *nvme_swap_attrs[] = {
+	&dev_attr_swap_queues.attr,
+	&dev_attr_swap_reads.attr,
+	&dev_attr_swap_retries.attr,
+	&dev_attr_swap_timeouts.attr,
+	NULL,
+};
+
+static const struct attribute_group nvme_swap_attrs_group = {
+	.attrs	= nvme_swap_attrs,
+};

@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: direct reads for swap, on poll queues of their own.
+ *
+ * A part of pci.c, which includes it: it needs what is private there.
+ *
+ * On a fast SSD bio, request, interrupt and wake-up take longer than the device
+ * when a fault waits for a page. So mm hands such a page over as it is: it is
+ * mapped, its command goes into the ring, and who waits for it looks for the
+ * completion himself. What is not the rule (an error, a reset, a removal) is not
+ * handled here: the page goes back to mm, which reads it again by a bio.
+ *
+ * The queues are none of blk-mq's. They stand outside dev->queues[], which
+ * queue_count, online_queues and the tags index, and have the IDs after
+ * those. The controller is asked for more queues than the base driver asks for,
+ * and these get what the base driver would not have had.
+ *
+ * Life of a read: nvme_swap_submit() takes a reference to the request queue, so
+ * that freezing it (for a change of format, suspend, removal) waits for the read,
+ * maps the page, takes a slot and rings the doorbell. nvme_swap_end() undoes that
+ * in the opposite order. A slot is
+ *
+ *	free -> under way -> free		mm was told scaleswap_read_done()
+ *	free -> under way -> given up -> free	it is told scaleswap_read_again(), by
+ *						a work item, since that may block
+ *
+ * Life of a queue: created at the end of nvme_setup_io_queues(), and gone with
+ * nvme_dev_disable(), which all of reset, suspend, shutdown, removal and error
+ * recovery go through:
+ *
+ *	nvme_swap_close()	no more is submitted
+ *	nvme_swap_delete_queues() where the controller still answers
+ *				then it is disabled, and bus mastering turned off:
+ *				the device writes to no page any more
+ *	nvme_swap_cancel()	what has completed is reaped, the rest given up
+ *
+ * Memory of a queue is freed with that of the others, struct nvme_swap with the
+ * controller, for which an open block device holds a reference.
+ *
+ * Locking:
+ *
+ *	dev->shutdown_lock	queues come and go, and with them the BAR
+ *	  nvmeq.sq_lock		->open, ->watched, submission queue, taking of slots
+ *	  nvmeq.cq_poll_lock	->up, completion queue, end of what is under way
+ *
+ * The last two are never held together, and not in interrupts. With ->open false no
+ * submitter writes the queue's doorbell, with ->up false no reaper does or reads an
+ * entry: so once both are false nobody touches BAR or ring, and no other way of
+ * waiting for them is needed.
+ */
+#include <linux/bitfield.h>
+#include <linux/fault-inject.h>
+#include <linux/llist.h>
+#include <linux/scaleswap.h>
+#include <linux/scaleswap_read.h>
+#include <linux/workqueue.h>
+
+#define NVME_SWAP_DEPTH		64
+/* A ring of n entries is full with n - 1 */
+#define NVME_SWAP_SLOTS		(NVME_SWAP_DEPTH - 1)
+/* How often somebody looks after reads for which nobody polls, and at their age */
+#define NVME_SWAP_PERIOD	(HZ / 10)
+/* Admin commands at once; less than its queue has tags */
+#define NVME_SWAP_DELETES	16
+
+/* A cookie is queue, slot and generation, of which the command ID has 4 bits. */
+#define NVME_SWAP_COOKIE_QUEUE	GENMASK_ULL(63, 40)
+#define NVME_SWAP_COOKIE_SLOT	GENMASK_ULL(39, 32)
+#define NVME_SWAP_COOKIE_GEN	GENMASK_ULL(31, 0)
+
+static int swap_queues = -1;
+module_param(swap_queues, int, 0444);
+MODULE_PARM_DESC(swap_queues,
+		 "Private poll queues for swap, of those to spare; default -1: one per CPU");
+
+enum nvme_swap_state {
+	NVME_SWAP_FREE,
+	NVME_SWAP_READ,		/* under way */
+	NVME_SWAP_AGAIN,	/* given up, mm is to be told */
+};
+
+/**
+ * struct nvme_swap_slot - a read
+ * @folio: where it goes; locked
+ * @bdev: from where; open as long as @folio is locked
+ * @q: the queue that it is on
+ * @dma: @folio's address for the device
+ * @start: when it was submitted, in jiffies
+ * @node: on &nvme_swap.again
+ * @gen: counts the reads that are over; what a cookie is compared with
+ * @state: an enum nvme_swap_state
+ * @acct: is it in the disk's statistics?
+ *
+ * Written under sq_lock with @state free, so by one submitter, then under
+ * cq_poll_lock, and by the work item once given up.
+ */
+struct nvme_swap_slot {
+	struct folio *folio;
+	struct block_device *bdev;
+	struct nvme_swap_queue *q;
+	dma_addr_t dma;
+	unsigned long start;
+	struct llist_node node;
+	u32 gen;
+	u8 state;
+	bool acct;
+} ____cacheline_aligned_in_smp;
+
+/**
+ * struct nvme_swap_queue - a private poll queue
+ * @nvmeq: what it has in common with others; in flags only NVMEQ_POLLED, and
+ *         NVMEQ_ENABLED if the controller has it
+ * @swap: the controller's
+ * @open: may reads be submitted?
+ * @watched: does the watchdog look after it?
+ * @seen: @reads when it last did
+ * @reads: submitted ever
+ * @free: free slots; taken under sq_lock, given back without
+ * @up: may the completion queue be read?
+ * @over: no longer under way, of @reads
+ * @retries: given up, of @over
+ * @timeouts: took too long, of @retries
+ * @slot: the reads
+ *
+ * @open to @reads are sq_lock's, @up to @retries cq_poll_lock's, @timeouts is the
+ * watchdog's. All may be read without.
+ */
+struct nvme_swap_queue {
+	struct nvme_queue nvmeq;
+	struct nvme_swap *swap ____cacheline_aligned_in_smp;
+	bool open;
+	bool watched;
+	unsigned long seen;
+	unsigned long reads;
+	DECLARE_BITMAP(free, NVME_SWAP_DEPTH);
+	bool up ____cacheline_aligned_in_smp;
+	unsigned long over;
+	unsigned long retries;
+	unsigned long timeouts;
+	struct nvme_swap_slot slot[NVME_SWAP_SLOTS];
+};
+
+/**
+ * struct nvme_swap - the private poll queues of a controller
+ * @dev: the controller
+ * @max: size of @queue
+ * @granted: how many queues the controller has, all sorts, and doorbells for
+ * @map: which of @queue a CPU uses
+ * @wq: for @again_work, which may block as long as a disk is frozen; the watchdog,
+ *      which may have to end that, is on another one
+ * @again_work: tells mm of the slots on @again
+ * @again: slots given up
+ * @watch: the watchdog, on nvme_reset_wq; armed while there are reads
+ * @fail: makes reads fail, for tests
+ * @queue: the queues; which of them exist differs from one reset to the next
+ */
+struct nvme_swap {
+	struct nvme_dev *dev;
+	unsigned int max;
+	unsigned int granted;
+	struct blk_mq_queue_map map;
+	struct workqueue_struct *wq;
+	struct work_struct again_work;
+	struct llist_head again;
+	struct delayed_work watch;
+#ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
+	struct fault_attr fail;
+#endif
+	struct nvme_swap_queue queue[] __counted_by(max);
+};
+
+#ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
+/* Beside the controller's own fault_inject, and removed with it */
+static void nvme_swap_fail_init(struct nvme_swap *swap)
+{
+	swap->fail = (struct fault_attr)FAULT_ATTR_INITIALIZER;
+	fault_create_debugfs_attr("fail_scaleswap_read",
+				  swap->dev->ctrl.fault_inject.parent, &swap->fail);
+}
+
+static bool nvme_swap_should_fail(struct nvme_swap *swap)
+{
+	return should_fail(&swap->fail, PAGE_SIZE);
+}
+#else
+static void nvme_swap_fail_init(struct nvme_swap *swap)
+{
+}
+
+static bool nvme_swap_should_fail(struct nvme_swap *swap)
+{
+	return false;
+}
+#endif
+
+static void nvme_swap_put_slot(struct nvme_swap_slot *slot)
+{
+	struct nvme_swap_queue *q = slot->q;
+
+	WRITE_ONCE(slot->state, NVME_SWAP_FREE);
+	/*
+	 * Done with the slot before another has it. Pairs with the control dependency
+	 * from the bit to what is written in nvme_swap_submit().
+	 */
+	smp_mb__before_atomic();
+	set_bit(slot - q->slot, q->free);
+}
+
+/*
+ * A read is over: the device does not refer to the page any more. It is good, or has
+ * to be read again, for which the reference to the request queue must be gone: a freeze
+ * waits for that, and the bio for the end of the freeze. The folio is still locked, which
+ * keeps the block device open until mm is told.
+ */
+static void nvme_swap_end(struct nvme_swap_slot *slot, bool good)
+{
+	struct nvme_swap_queue *q = slot->q;
+	struct nvme_swap *swap = q->swap;
+	u32 gen = slot->gen + 1;
+
+	lockdep_assert_held(&q->nvmeq.cq_poll_lock);
+
+	dma_unmap_page(swap->dev->dev, slot->dma, PAGE_SIZE, DMA_FROM_DEVICE);
+	if (slot->acct)
+		bdev_end_io_acct(slot->bdev, REQ_OP_READ, PAGE_SECTORS, slot->start);
+	percpu_ref_put(&bdev_get_queue(slot->bdev)->q_usage_counter);
+	WRITE_ONCE(q->over, q->over + 1);
+
+	if (likely(good)) {
+		scaleswap_read_done(slot->folio);
+		/* So that who sees it sees the folio up to date: nvme_swap_over(). */
+		smp_store_release(&slot->gen, gen);
+		nvme_swap_put_slot(slot);
+		return;
+	}
+
+	WRITE_ONCE(q->retries, q->retries + 1);
+	WRITE_ONCE(slot->state, NVME_SWAP_AGAIN);
+	/* Pairs with nvme_swap_over(), as above. */
+	smp_store_release(&slot->gen, gen);
+	llist_add(&slot->node, &swap->again);
+	queue_work(swap->wq, &swap->again_work);
+}
+
+static void nvme_swap_again(struct work_struct *work)
+{
+	struct nvme_swap *swap = container_of(work, struct nvme_swap, again_work);
+	struct nvme_swap_slot *slot, *next;
+
+	llist_for_each_entry_safe(slot, next, llist_del_all(&swap->again), node) {
+		struct folio *folio = slot->folio;
+
+		nvme_swap_put_slot(slot);
+		scaleswap_read_again(folio);
+	}
+}
+
+static void nvme_swap_complete(struct nvme_swap_queue *q, struct nvme_completion *cqe)
+{
+	u16 cid = READ_ONCE(cqe->command_id);
+	u16 status = le16_to_cpu(READ_ONCE(cqe->status)) >> 1;
+	struct nvme_swap_slot *slot = &q->slot[nvme_tag_from_cid(cid)];
+
+	if (unlikely(nvme_tag_from_cid(cid) >= NVME_SWAP_SLOTS ||
+		     READ_ONCE(slot->state) != NVME_SWAP_READ ||
+		     nvme_genctr_from_cid(cid) != nvme_genctr_mask(slot->gen))) {
+		dev_warn_ratelimited(q->nvmeq.dev->ctrl.device,
+				     "invalid id %d completed on swap queue %d\n",
+				     cid, q->nvmeq.qid);
+		return;
+	}
+	nvme_swap_end(slot, likely(!status) && !nvme_swap_should_fail(q->swap));
+}
+
+/* As nvme_poll_cq() */
+static void nvme_swap_reap_locked(struct nvme_swap_queue *q)
+{
+	struct nvme_queue *nvmeq = &q->nvmeq;
+	bool found = false;
+
+	lockdep_assert_held(&nvmeq->cq_poll_lock);
+
+	while (q->up && nvme_cqe_pending(nvmeq)) {
+		found = true;
+		/* The entry after its phase. Pairs with the device's order of writes. */
+		dma_rmb();
+		nvme_swap_complete(q, &nvmeq->cqes[nvmeq->cq_head]);
+		nvme_update_cq_head(nvmeq);
+	}
+	if (found)
+		nvme_ring_cq_doorbell(nvmeq);
+}
+
+/* Who does not get the lock has somebody else reap for him. */
+static void nvme_swap_reap_queue(struct nvme_swap_queue *q)
+{
+	struct nvme_queue *nvmeq = &q->nvmeq;
+
+	/* For the look without the lock. Pairs with synchronize_rcu() before it is freed. */
+	rcu_read_lock();
+	if (READ_ONCE(q->up) && nvme_cqe_pending(nvmeq) &&
+	    spin_trylock(&nvmeq->cq_poll_lock)) {
+		nvme_swap_reap_locked(q);
+		spin_unlock(&nvmeq->cq_poll_lock);
+	}
+	rcu_read_unlock();
+}
+
+/* Changes only while the request queue is frozen: not under who has a reference to it. */
+static bool nvme_swap_format_ok(const struct nvme_ns_head *head)
+{
+	/* A page is one PRP entry. */
+	BUILD_BUG_ON(PAGE_SIZE != NVME_CTRL_PAGE_SIZE);
+	/* Metadata and protection would want more than the page. */
+	return !head->ms && !head->pi_type && head->lba_shift <= PAGE_SHIFT;
+}
+
+static struct nvme_dev *nvme_swap_dev(struct block_device *bdev)
+{
+	struct nvme_ns *ns = bdev->bd_disk->private_data;
+
+	return to_nvme_dev(ns->ctrl);
+}
+
+static int nvme_swap_probe(struct block_device *bdev)
+{
+	struct nvme_ns *ns = bdev->bd_disk->private_data;
+	struct nvme_swap *swap = READ_ONCE(nvme_swap_dev(bdev)->swap);
+
+	if (!nvme_swap_format_ok(ns->head))
+		return -EOPNOTSUPP;
+	/* They are created in order, so if there is any there is this one. */
+	if (!swap || !READ_ONCE(swap->queue[0].open))
+		return -ENOSPC;
+	return 0;
+}
+
+static int nvme_swap_submit(struct block_device *bdev, sector_t sector,
+			    struct folio *folio, u64 *cookie)
+{
+	struct request_queue *rq = bdev_get_queue(bdev);
+	struct nvme_ns *ns = bdev->bd_disk->private_data;
+	struct nvme_ns_head *head = ns->head;
+	struct nvme_dev *dev = to_nvme_dev(ns->ctrl);
+	struct nvme_swap *swap = READ_ONCE(dev->swap);
+	struct nvme_command cmd = { };
+	struct nvme_swap_slot *slot;
+	struct nvme_swap_queue *q;
+	unsigned int index, nr;
+	dma_addr_t dma;
+	u64 lba;
+	int ret;
+
+	if (!swap || nvme_ctrl_state(&dev->ctrl) != NVME_CTRL_LIVE ||
+	    !percpu_ref_tryget_live(&rq->q_usage_counter))
+		return -ENODEV;
+
+	ret = -EOPNOTSUPP;
+	if (!nvme_swap_format_ok(head) || sector + PAGE_SECTORS > bdev_nr_sectors(bdev))
+		goto put;
+	sector += bdev->bd_start_sect;
+	lba = nvme_sect_to_lba(head, sector);
+	if (nvme_lba_to_sect(head, lba) != sector)
+		goto put;
+
+	ret = -EIO;
+	dma = dma_map_page_attrs(dev->dev, folio_page(folio, 0), 0, PAGE_SIZE,
+				 DMA_FROM_DEVICE, DMA_ATTR_NO_WARN);
+	if (dma_mapping_error(dev->dev, dma))
+		goto put;
+
+	index = swap->map.mq_map[raw_smp_processor_id()];
+	q = &swap->queue[index];
+	spin_lock(&q->nvmeq.sq_lock);
+	ret = -ENODEV;
+	if (!q->open)
+		goto unlock;
+	ret = -EBUSY;
+	nr = find_first_bit(q->free, NVME_SWAP_SLOTS);
+	if (nr == NVME_SWAP_SLOTS)
+		goto unlock;
+	clear_bit(nr, q->free);
+
+	slot = &q->slot[nr];
+	slot->folio = folio;
+	slot->bdev = bdev;
+	slot->dma = dma;
+	slot->start = jiffies;
+	slot->acct = blk_queue_io_stat(rq);
+	if (slot->acct)
+		bdev_start_io_acct(bdev, REQ_OP_READ, slot->start);
+	WRITE_ONCE(slot->state, NVME_SWAP_READ);
+	WRITE_ONCE(q->reads, q->reads + 1);
+	*cookie = FIELD_PREP(NVME_SWAP_COOKIE_QUEUE, index) |
+		  FIELD_PREP(NVME_SWAP_COOKIE_SLOT, nr) |
+		  FIELD_PREP(NVME_SWAP_COOKIE_GEN, slot->gen);
+
+	cmd.rw.opcode = nvme_cmd_read;
+	cmd.rw.command_id = nvme_cid_install_genctr(slot->gen) | nr;
+	cmd.rw.nsid = cpu_to_le32(head->ns_id);
+	cmd.rw.dptr.prp1 = cpu_to_le64(dma);
+	cmd.rw.slba = cpu_to_le64(lba);
+	cmd.rw.length = cpu_to_le16((PAGE_SIZE >> head->lba_shift) - 1);
+	nvme_sq_copy_cmd(&q->nvmeq, &cmd);
+	/* Has the barrier after which the device, and so who reaps, sees all that. */
+	nvme_write_sq_db(&q->nvmeq, true);
+
+	if (unlikely(!q->watched)) {
+		q->watched = true;
+		mod_delayed_work(nvme_reset_wq, &swap->watch, NVME_SWAP_PERIOD);
+	}
+	spin_unlock(&q->nvmeq.sq_lock);
+	return 0;
+
+unlock:
+	spin_unlock(&q->nvmeq.sq_lock);
+	dma_unmap_page(dev->dev, dma, PAGE_SIZE, DMA_FROM_DEVICE);
+put:
+	percpu_ref_put(&rq->q_usage_counter);
+	return ret;
+}
+
+static bool nvme_swap_over(struct nvme_swap_queue *q, u64 cookie)
+{
+	struct nvme_swap_slot *slot = &q->slot[FIELD_GET(NVME_SWAP_COOKIE_SLOT, cookie)];
+
+	/* Pairs with the releases in nvme_swap_end(). */
+	return smp_load_acquire(&slot->gen) != FIELD_GET(NVME_SWAP_COOKIE_GEN, cookie);
+}
+
+static bool nvme_swap_poll(struct block_device *bdev, u64 cookie)
+{
+	struct nvme_swap *swap = READ_ONCE(nvme_swap_dev(bdev)->swap);
+	struct nvme_swap_queue *q = &swap->queue[FIELD_GET(NVME_SWAP_COOKIE_QUEUE, cookie)];
+
+	if (nvme_swap_over(q, cookie))
+		return true;
+	nvme_swap_reap_queue(q);
+	return nvme_swap_over(q, cookie);
+}
+
+/* Not less than are under way now. Those given up are mm's. */
+static unsigned int nvme_swap_under_way(const struct nvme_swap_queue *q)
+{
+	unsigned long over = READ_ONCE(q->over);
+
+	/*
+	 * In this order, or a read that begins and ends in between hides another. Pairs
+	 * with what orders the two writes: a read ends after it began.
+	 */
+	smp_rmb();
+	return READ_ONCE(q->reads) - over;
+}
+
+static unsigned int nvme_swap_reap(struct block_device *bdev)
+{
+	struct nvme_swap *swap = READ_ONCE(nvme_swap_dev(bdev)->swap);
+	unsigned int i, left = 0;
+
+	if (!swap)
+		return 0;
+	for (i = 0; i < swap->max; i++) {
+		if (!nvme_swap_under_way(&swap->queue[i]))
+			continue;
+		nvme_swap_reap_queue(&swap->queue[i]);
+		left += nvme_swap_under_way(&swap->queue[i]);
+	}
+	return left;
+}
+
+static const struct scaleswap_read_ops nvme_swap_read_ops = {
+	.probe	= nvme_swap_probe,
+	.submit	= nvme_swap_submit,
+	.poll	= nvme_swap_poll,
+	.reap	= nvme_swap_reap,
+};
+
+static unsigned int nvme_swap_late(struct nvme_swap_queue *q)
+{
+	unsigned int i, late = 0;
+
+	lockdep_assert_held(&q->nvmeq.sq_lock);
+
+	for (i = 0; i < NVME_SWAP_SLOTS; i++)
+		if (READ_ONCE(q->slot[i].state) == NVME_SWAP_READ &&
+		    time_after(jiffies, q->slot[i].start + NVME_IO_TIMEOUT))
+			late++;
+	return late;
+}
+
+/* As nvme_timeout(), without the attempt to abort: mm knows how to read it again. */
+static void nvme_swap_recover(struct nvme_swap_queue *q, unsigned int late)
+{
+	struct nvme_swap *swap = q->swap;
+	struct nvme_dev *dev = swap->dev;
+	struct pci_dev *pdev = to_pci_dev(dev->dev);
+	u32 csts;
+
+	/*
+	 * Who has the lock is about to end the reads. Who had it may have unmapped
+	 * the BAR, and has closed the queues then.
+	 */
+	if (!mutex_trylock(&dev->shutdown_lock))
+		return;
+	if (!swap->queue[0].open) {
+		mutex_unlock(&dev->shutdown_lock);
+		return;
+	}
+	csts = readl(dev->bar + NVME_REG_CSTS);
+	mutex_unlock(&dev->shutdown_lock);
+
+	if (pci_dev_is_disconnected(pdev))
+		nvme_change_ctrl_state(&dev->ctrl, NVME_CTRL_DELETING);
+	if (!nvme_state_terminal(&dev->ctrl)) {
+		/* PCI error recovery resets the controller; before that it would fail. */
+		if (pci_channel_offline(pdev))
+			return;
+		if (nvme_should_reset(dev, csts))
+			nvme_warn_reset(dev, csts);
+	}
+	/*
+	 * The reset work disables the controller itself. It also unfreezes the request
+	 * queues, which lockdep wants done by who froze them.
+	 */
+	if (nvme_reset_ctrl(&dev->ctrl)) {
+		if (nvme_state_terminal(&dev->ctrl))
+			nvme_dev_disable(dev, true);
+		return;
+	}
+	WRITE_ONCE(q->timeouts, q->timeouts + late);
+	dev_warn(dev->ctrl.device, "%u swap reads on QID %d timeout, reset controller\n",
+		 late, q->nvmeq.qid);
+}
+
+static void nvme_swap_watch(struct work_struct *work)
+{
+	struct nvme_swap *swap = container_of(to_delayed_work(work), struct nvme_swap, watch);
+	bool more = false;
+	unsigned int i;
+
+	for (i = 0; i < swap->max; i++) {
+		struct nvme_swap_queue *q = &swap->queue[i];
+		unsigned int late = 0;
+
+		nvme_swap_reap_queue(q);
+		spin_lock(&q->nvmeq.sq_lock);
+		if (q->watched) {
+			late = nvme_swap_late(q);
+			q->watched = q->reads != q->seen || nvme_swap_under_way(q);
+			q->seen = q->reads;
+			more |= q->watched;
+		}
+		spin_unlock(&q->nvmeq.sq_lock);
+		if (late)
+			nvme_swap_recover(q, late);
+	}
+	if (more)
+		mod_delayed_work(nvme_reset_wq, &swap->watch, NVME_SWAP_PERIOD);
+}
+
+#include "swap-queues.c"

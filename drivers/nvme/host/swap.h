@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ScaleSwap: what pci.c calls in swap.c, and nothing where that is configured out.
+ *
+ * A part of pci.c, which includes it before it knows what it consists of.
+ */
+#ifndef _NVME_HOST_SWAP_H
+#define _NVME_HOST_SWAP_H
+
+#ifdef CONFIG_SCALESWAP_POLL
+
+static const struct attribute_group nvme_swap_attrs_group;
+
+static unsigned int nvme_swap_wanted(struct nvme_dev *dev);
+static unsigned int nvme_swap_grant(struct nvme_dev *dev, unsigned int granted);
+static void nvme_swap_remap_bar(struct nvme_dev *dev, unsigned int nr_io_queues);
+static int nvme_swap_create_queues(struct nvme_dev *dev);
+static void nvme_swap_dbbuf_free(struct nvme_dev *dev);
+static void nvme_swap_close(struct nvme_dev *dev);
+static void nvme_swap_delete_queues(struct nvme_dev *dev);
+static void nvme_swap_cancel(struct nvme_dev *dev);
+static void nvme_swap_free_queues(struct nvme_dev *dev);
+static void nvme_swap_free(struct nvme_dev *dev);
+
+#else /* CONFIG_SCALESWAP_POLL */
+
+static inline unsigned int nvme_swap_wanted(struct nvme_dev *dev)
+{
+	return 0;
+}
+
+static inline unsigned int nvme_swap_grant(struct nvme_dev *dev, unsigned int granted)
+{
+	return granted;
+}
+
+static inline void nvme_swap_remap_bar(struct nvme_dev *dev, unsigned int nr_io_queues)
+{
+}
+
+static inline int nvme_swap_create_queues(struct nvme_dev *dev)
+{
+	return 0;
+}
+
+static inline void nvme_swap_dbbuf_free(struct nvme_dev *dev)
+{
+}
+
+static inline void nvme_swap_close(struct nvme_dev *dev)
+{
+}
+
+static inline void nvme_swap_delete_queues(struct nvme_dev *dev)
+{
+}
+
+static inline void nvme_swap_cancel(struct nvme_dev *dev)
+{
+}
+
+static inline void nvme_swap_free_queues(struct nvme_dev *dev)
+{
+}
+
+static inline void nvme_swap_free(struct nvme_dev *dev)
+{
+}
+
+#endif /* CONFIG_SCALESWAP_POLL */
+
+#endif /* _NVME_HOST_SWAP_H */

@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: reading the page that a fault waits for (Ultraswap).
+ *
+ * The page that a fault is for is critical: a thread waits for it. Its neighbours
+ * are read on the chance that they are wanted soon. So its read is submitted first
+ * and by itself; then come the neighbours, without reclaim and without waiting for
+ * one that somebody else is busy with; and then the thread polls for its page,
+ * which is cheaper than an interrupt and a wake-up if the device is fast, and for
+ * a limited time only. What is not there by then is handed over to a worker that
+ * polls, and the thread sleeps as it does in the base kernel.
+ *
+ * There are three ways to read, chosen at swapon by what the device can do and at
+ * each fault by what is asked for: directly, on private queues of the driver and
+ * without bio and request (struct scaleswap_read_ops); by a polled bio; and as the
+ * base kernel does it, by a bio that ends with an interrupt.
+ *
+ * Rules
+ *
+ * 1. A critical folio is locked and in the swap cache until its read ends, which
+ *    unlocks it, whoever finds out: the thread that polls, another one that polls
+ *    the same queue, the worker, the driver when it gives up. The thread that faulted
+ *    only looks on; after polling it locks the folio as if it had not polled.
+ * 2. The thread holds a reference on the area (si->users), or is swapoff itself.
+ *    The worker has one of its own for whatever is handed over to it.
+ * 3. A read that fails on the way of a driver, or that a queue refuses since it
+ *    cannot poll any more, is done again by an ordinary bio; the folio stays locked.
+ *    So errors, retries and messages are the base kernel's.
+ */
+#define pr_fmt(fmt) "scaleswap: " fmt
+
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/delay.h>
+#include <linux/delayacct.h>
+#include <linux/init.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/percpu-refcount.h>
+#include <linux/psi.h>
+#include <linux/sched/clock.h>
+#include <linux/scaleswap_read.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+#include <linux/workqueue.h>
+
+#include "../../block/blk-rq-qos.h"
+#include "../swap.h"
+#include "internal.h"
+
+#include <trace/events/scaleswap.h>
+
+DEFINE_STATIC_KEY_FALSE(scaleswap_poll_key);
+
+unsigned int ssw_fault_mode = SSW_FAULT_AUTO;
+unsigned int ssw_fault_poll_us = SSW_FAULT_POLL_US;
+bool ssw_fault_readahead = true;
+
+/* Between two rounds of the worker, in microseconds: at first, and at most. */
+#define SSW_REAP_US		20
+#define SSW_REAP_MAX_US		1000
+
+/* What swap_read_folio() is given as plug for a critical page; never followed. */
+#define SSW_CRITICAL		((struct swap_iocb *)-1UL)
+
+/**
+ * struct ssw_read - a critical read, on the stack of the fault
+ * @plug: SSW_CRITICAL, so that scaleswap_read_submit() knows it
+ * @area: of the page
+ * @how: as which of enum ssw_fault_mode it was submitted: SSW_FAULT_DIRECT,
+ *       SSW_FAULT_BIO, or SSW_FAULT_OFF if there is nothing to poll for
+ * @cookie: of the driver, for SSW_FAULT_DIRECT
+ * @rb: with a reference on its bio, for SSW_FAULT_BIO
+ */
+struct ssw_read {
+	struct swap_iocb *plug;
+	struct ssw_area *area;
+	enum ssw_fault_mode how;
+	u64 cookie;
+	struct ssw_read_bio *rb;
+};
+
+/**
+ * struct ssw_read_bio - a polled bio and what goes with it
+ * @node: in the list of those that are handed over
+ * @again: in the list of those that are to be read again
+ * @si: the area, with a reference on its users, if handed over
+ * @done: the folio is not the bio's any more
+ * @bio: the bio; the last reference frees all of this
+ */
+struct ssw_read_bio {
+	struct llist_node node;
+	struct llist_node again;
+	struct swap_info_struct *si;
+	bool done;
+	struct bio bio;
+};
+
+static struct bio_set ssw_read_bios;
+static struct workqueue_struct *ssw_reap_wq;
+/* Polled bios, areas with direct reads, and reads that are to be done again */
+static LLIST_HEAD(ssw_reap_bios);
+static LLIST_HEAD(ssw_reap_areas);
+static LLIST_HEAD(ssw_reap_again);
+
+static void ssw_reap_work_fn(struct work_struct *work);
+static DECLARE_WORK(ssw_reap_work, ssw_reap_work_fn);
+
+static void ssw_reap_kick(void)
+{
+	queue_work(ssw_reap_wq, &ssw_reap_work);
+}
+
+/* --- ordinary reads --------------------------------------------------------- */
+
+static void ssw_read_ended(struct folio *folio, struct bio *bio)
+{
+	if (bio->bi_status)
+		pr_alert_ratelimited("read error on swap device (%u:%u:%llu)\n",
+				     MAJOR(bio_dev(bio)), MINOR(bio_dev(bio)),
+				     (unsigned long long)bio->bi_iter.bi_sector);
+	else
+		folio_mark_uptodate(folio);
+	folio_unlock(folio);
+}
+
+static void ssw_read_again_end(struct bio *bio)
+{
+	ssw_read_ended(bio_first_folio_all(bio), bio);
+	bio_put(bio);
+}
+
+/**
+ * scaleswap_read_again - read a page by an ordinary bio, after another way failed
+ * @folio: as submitted, locked and in the swap cache; the driver is through with it
+ *
+ * Context: process context, may sleep, also until a queue is no longer frozen. So
+ * the caller must hold nothing that a reset or removal of the device waits for.
+ */
+void scaleswap_read_again(struct folio *folio)
+{
+	struct swap_info_struct *si = swp_swap_info(folio->swap);
+	struct bio *bio;
+
+	ssw_stat_add(SSW_READ_AGAIN, 1);
+	bio = bio_alloc_bioset(si->bdev, 1, REQ_OP_READ, GFP_NOIO, &ssw_read_bios);
+	bio->bi_iter.bi_sector = swap_folio_sector(folio);
+	bio->bi_end_io = ssw_read_again_end;
+	bio_add_folio_nofail(bio, folio, folio_size(folio), 0);
+	submit_bio(bio);
+}
+EXPORT_SYMBOL_GPL(scaleswap_read_again);
+
+/**
+ * scaleswap_read_done - a direct read has brought its page
+ * @folio: as submitted
+ *
+ * Context: any in which a folio can be unlocked; the driver does not touch @folio
+ * from here on.
+ */
+void scaleswap_read_done(struct folio *folio)
+{
+	folio_mark_uptodate(folio);
+	folio_unlock(folio);
+}
+EXPORT_SYMBOL_GPL(scaleswap_read_done);
+
+/* --- polled bios ------------------------------------------------------------ */
+
+static void ssw_read_bio_end(struct bio *bio)
+{
+	struct ssw_read_bio *rb = container_of(bio, struct ssw_read_bio, bio);
+	struct folio *folio = bio_first_folio_all(bio);
+
+	if (unlikely(bio->bi_status == BLK_STS_NOTSUPP)) {
+		/* The queue cannot poll any more. To be done where it may sleep. */
+		bio_get(bio);
+		llist_add(&rb->again, &ssw_reap_again);
+		ssw_reap_kick();
+	} else {
+		ssw_read_ended(folio, bio);
+	}
+	/* Pairs with the acquire in ssw_read_bio_over(). */
+	smp_store_release(&rb->done, true);
+	bio_put(bio);
+}
+
+static bool ssw_read_bio_over(struct ssw_read_bio *rb)
+{
+	if (smp_load_acquire(&rb->done))
+		return true;
+	bio_poll(&rb->bio, NULL, BLK_POLL_ONESHOT);
+	return smp_load_acquire(&rb->done);
+}
+
+static bool ssw_submit_bio(struct ssw_read *read, struct folio *folio,
+			   struct swap_info_struct *si)
+{
+	struct blk_plug *plug = current->plug;
+	struct ssw_read_bio *rb;
+	struct bio *bio;
+
+	bio = bio_alloc_bioset(si->bdev, 1, REQ_OP_READ | REQ_POLLED | REQ_NOMERGE,
+			       GFP_KERNEL, &ssw_read_bios);
+	bio->bi_iter.bi_sector = swap_folio_sector(folio);
+	bio->bi_end_io = ssw_read_bio_end;
+	bio_add_folio_nofail(bio, folio, PAGE_SIZE, 0);
+	rb = container_of(bio, struct ssw_read_bio, bio);
+	rb->done = false;
+	bio_get(bio);
+	read->rb = rb;
+	/* In a plug it would wait for an unplug that comes after the polling. */
+	current->plug = NULL;
+	submit_bio(bio);
+	current->plug = plug;
+	return true;
+}
+
+/* --- direct reads ----------------------------------------------------------- */
+
+static const struct scaleswap_read_ops *ssw_ops(const struct swap_info_struct *si)
+{
+	return si->bdev->bd_disk->fops->scaleswap;
+}
+
+/*
+ * What goes past the block layer must not go past a limit that somebody has set.
+ * Writeback throttling has nothing to say about reads.
+ */
+static bool ssw_limited(struct request_queue *q)
+{
+	struct rq_qos *rqos;
+
+#ifdef CONFIG_BLK_DEV_THROTTLING
+	if (READ_ONCE(q->td))
+		return true;
+#endif
+	for (rqos = READ_ONCE(q->rq_qos); rqos; rqos = rqos->next) {
+		if (rqos->id != RQ_QOS_WBT)
+			return true;
+	}
+	return false;
+}
+
+static bool ssw_submit_direct(struct ssw_read *read, struct folio *folio,
+			      struct swap_info_struct *si)
+{
+	enum ssw_fallback why;
+	int err;
+
+	if (unlikely(ssw_limited(bdev_get_queue(si->bdev)))) {
+		why = SSW_FB_POLL_LIMITED;
+		goto fallback;
+	}
+	err = ssw_ops(si)->submit(si->bdev, swap_folio_sector(folio), folio,
+				  &read->cookie);
+	if (likely(!err))
+		return true;
+	why = err == -EBUSY ? SSW_FB_POLL_BUSY :
+	      err == -ENODEV ? SSW_FB_POLL_DOWN : SSW_FB_POLL_UNFIT;
+fallback:
+	ssw_fallback(raw_smp_processor_id(), why, 0);
+	return false;
+}
+
+/* --- submit and wait -------------------------------------------------------- */
+
+/*
+ * See scaleswap_read_submit(). Only swap_read_folio() calls it, and only for what
+ * has to be read from the device.
+ */
+bool __scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
+			     struct swap_iocb **plug)
+{
+	enum ssw_fault_mode mode = READ_ONCE(ssw_fault_mode);
+	struct ssw_read *read;
+	bool done = false;
+
+	if (!plug || *plug != SSW_CRITICAL)
+		return false;
+	read = container_of(plug, struct ssw_read, plug);
+
+	if (mode != SSW_FAULT_BIO && read->area->can_direct) {
+		read->how = SSW_FAULT_DIRECT;
+		done = ssw_submit_direct(read, folio, si);
+	}
+	if (!done && mode != SSW_FAULT_DIRECT && read->area->can_bio) {
+		read->how = SSW_FAULT_BIO;
+		done = ssw_submit_bio(read, folio, si);
+	}
+	if (done) {
+		count_vm_event(PSWPIN);
+		ssw_stat_add(read->how == SSW_FAULT_DIRECT ? SSW_READ_DIRECT : SSW_READ_BIO, 1);
+	} else {
+		read->how = SSW_FAULT_OFF;
+		ssw_stat_add(SSW_READ_IRQ, 1);
+		if (!read->area->can_direct && !read->area->can_bio)
+			ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_POLL, 0);
+	}
+	trace_scaleswap_read(si->type, swp_offset(folio->swap), read->how);
+	return done;
+}
+
+static bool ssw_read_over(struct ssw_read *read)
+{
+	if (read->how == SSW_FAULT_BIO)
+		return ssw_read_bio_over(read->rb);
+	return ssw_ops(read->area->si)->poll(read->area->si->bdev, read->cookie);
+}
+
+static void ssw_hand_over(struct ssw_read *read)
+{
+	struct ssw_area *area = read->area;
+
+	ssw_stat_add(SSW_READ_LATE, 1);
+	/* Rule 2: this thread has a reference, or is swapoff and waits for the folio. */
+	if (read->how == SSW_FAULT_BIO) {
+		percpu_ref_get(&area->si->users);
+		bio_get(&read->rb->bio);
+		read->rb->si = area->si;
+		llist_add(&read->rb->node, &ssw_reap_bios);
+	} else if (!atomic_xchg(&area->reap_queued, 1)) {
+		percpu_ref_get(&area->si->users);
+		llist_add(&area->reap_node, &ssw_reap_areas);
+	}
+	ssw_reap_kick();
+}
+
+/* Poll, but not for long, and not while somebody else should run. */
+static void ssw_read_wait(struct ssw_read *read, struct folio *folio)
+{
+	u64 limit = local_clock() + (u64)READ_ONCE(ssw_fault_poll_us) * NSEC_PER_USEC;
+	bool workingset = folio_test_workingset(folio);
+	bool in_thrashing, over;
+	unsigned long pflags;
+
+	/* A stall, as if it slept: see folio_wait_bit_common(). */
+	if (workingset) {
+		delayacct_thrashing_start(&in_thrashing);
+		psi_memstall_enter(&pflags);
+	}
+	while (!(over = ssw_read_over(read))) {
+		if (need_resched() || local_clock() > limit)
+			break;
+		cpu_relax();
+	}
+	if (!over)
+		ssw_hand_over(read);
+	if (workingset) {
+		delayacct_thrashing_end(&in_thrashing);
+		psi_memstall_leave(&pflags);
+	}
+	if (read->how == SSW_FAULT_BIO)
+		bio_put(&read->rb->bio);
+}
+
+/*
+ * See scaleswap_swapin().
+ */
+struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy *mpol,
+				 pgoff_t ilx, struct vm_fault *vmf,
+				 ssw_readahead_fn vma_readahead)
+{
+	struct ssw_area *area = READ_ONCE(ssw_areas[swp_type(entry)]);
+	struct ssw_read read = { .plug = SSW_CRITICAL, .area = area };
+	struct folio *folio, *ahead;
+	bool allocated;
+
+	/* One that came on before its area was set up, or that nobody polls for */
+	if (!area || READ_ONCE(ssw_fault_mode) == SSW_FAULT_OFF)
+		return vma_readahead ? vma_readahead(entry, gfp, mpol, ilx, vmf) :
+				       swap_cluster_readahead(entry, gfp, mpol, ilx);
+
+	folio = __read_swap_cache_async(entry, gfp, mpol, ilx, &allocated, false);
+	/* If somebody else has just begun to read it, he reads ahead, too. */
+	if (!folio || !allocated)
+		return folio;
+	/* A file system that does its own I/O collects pages in the plug. */
+	swap_read_folio(folio, area->fs_ops ? NULL : &read.plug);
+
+	if (READ_ONCE(page_cluster) && READ_ONCE(ssw_fault_readahead)) {
+		/*
+		 * Reclaim may wait for long, and writes; see also
+		 * scaleswap_skip_busy(). The target is found in the cache.
+		 */
+		gfp = (gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_NOWARN;
+		ahead = vma_readahead ? vma_readahead(entry, gfp, mpol, ilx, vmf) :
+					swap_cluster_readahead(entry, gfp, mpol, ilx);
+		if (ahead)
+			folio_put(ahead);
+	}
+	if (read.how != SSW_FAULT_OFF)
+		ssw_read_wait(&read, folio);
+	return folio;
+}
+
+/* --- the worker ------------------------------------------------------------- */
+
+static void ssw_reap_again_all(void)
+{
+	struct llist_node *first = llist_del_all(&ssw_reap_again);
+	struct ssw_read_bio *rb, *next;
+
+	llist_for_each_entry_safe(rb, next, first, again) {
+		struct folio *folio = bio_first_folio_all(&rb->bio);
+
+		ssw_fallback(raw_smp_processor_id(), SSW_FB_POLL_UNFIT, 0);
+		bio_put(&rb->bio);
+		scaleswap_read_again(folio);
+	}
+}
+
+/* Returns whether there is any left. */
+static bool ssw_reap_bios_once(void)
+{
+	struct llist_node *first = llist_del_all(&ssw_reap_bios);
+	struct ssw_read_bio *rb, *next;
+	bool left = false;
+
+	llist_for_each_entry_safe(rb, next, first, node) {
+		if (ssw_read_bio_over(rb)) {
+			struct swap_info_struct *si = rb->si;
+
+			bio_put(&rb->bio);
+			percpu_ref_put(&si->users);
+		} else {
+			llist_add(&rb->node, &ssw_reap_bios);
+			left = true;
+		}
+	}
+	return left;
+}
+
+static bool ssw_reap_areas_once(void)
+{
+	struct llist_node *first = llist_del_all(&ssw_reap_areas);
+	struct ssw_area *area, *next;
+	bool left = false;
+
+	llist_for_each_entry_safe(area, next, first, reap_node) {
+		struct swap_info_struct *si = area->si;
+
+		/*
+		 * Who hands over a read after this finds the area not queued. The full
+		 * barrier lets reap() see those of whoever found it queued; pairs with
+		 * the atomic_xchg() of ssw_hand_over().
+		 */
+		atomic_xchg(&area->reap_queued, 0);
+		if (ssw_ops(si)->reap(si->bdev)) {
+			left = true;
+			if (!atomic_xchg(&area->reap_queued, 1)) {
+				/* With the reference that it had. */
+				llist_add(&area->reap_node, &ssw_reap_areas);
+				continue;
+			}
+		}
+		percpu_ref_put(&si->users);
+	}
+	return left;
+}
+
+static void ssw_reap_work_fn(struct work_struct *work)
+{
+	unsigned int us = SSW_REAP_US;
+
+	for (;;) {
+		bool left;
+
+		left = ssw_reap_bios_once();
+		left |= ssw_reap_areas_once();
+		ssw_reap_again_all();
+		if (!left)
+			return;
+		/* What has taken that long may take long. */
+		usleep_range(us, 2 * us);
+		us = min(us + us / 4 + 1, SSW_REAP_MAX_US);
+	}
+}
+
+/* --- areas ------------------------------------------------------------------ */
+
+/**
+ * ssw_fault_area_init - see how pages of an area can be read
+ * @area: a new area, which nobody uses yet
+ *
+ * Context: process context, may sleep.
+ */
+void ssw_fault_area_init(struct ssw_area *area)
+{
+	struct swap_info_struct *si = area->si;
+	const struct scaleswap_read_ops *ops;
+	struct request_queue *q;
+	int err = -EOPNOTSUPP;
+
+	if (!static_key_enabled(&scaleswap_poll_key))
+		return;
+	area->fs_ops = si->flags & SWP_FS_OPS;
+	if (area->fs_ops || !si->bdev)
+		goto out;
+	q = bdev_get_queue(si->bdev);
+	/* What only passes on to other devices inherits the flag, but does not poll. */
+	area->can_bio = queue_is_mq(q) && (q->limits.features & BLK_FEAT_POLL) &&
+			q->mq_ops->poll;
+	ops = ssw_ops(si);
+	if (ops)
+		err = ops->probe(si->bdev);
+	area->can_direct = !err;
+out:
+	if (!area->can_bio && !area->can_direct)
+		pr_info_once("swap area %u is on a device without queues to poll (%d), so its reads end by interrupt; see nvme.swap_queues and nvme.poll_queues\n",
+			     si->type, err);
+}
+
+/**
+ * scaleswap_poll_wanted - should drivers set up queues for direct reads?
+ *
+ * Context: any, from early in boot on.
+ * Return: true with scaleswap=on or scaleswap=poll.
+ */
+bool scaleswap_poll_wanted(void)
+{
+	return static_key_enabled(&scaleswap_poll_key);
+}
+EXPORT_SYMBOL_GPL(scaleswap_poll_wanted);
+
+/* After the block layer has made its caches, and before drivers ask. */
+static int __init ssw_fault_init(void)
+{
+	int err;
+
+	if (!ssw_boot_has(SSW_MECH_POLL) || !scaleswap_on())
+		return 0;
+	err = bioset_init(&ssw_read_bios, BIO_POOL_SIZE, offsetof(struct ssw_read_bio, bio),
+			  BIOSET_NEED_BVECS);
+	if (err)
+		goto err;
+	/* Faults wait for it, and memory may be what they bring. */
+	ssw_reap_wq = alloc_workqueue("scaleswap_read", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI,
+				      1);
+	if (!ssw_reap_wq) {
+		err = -ENOMEM;
+		goto err_bios;
+	}
+	static_branch_enable(&scaleswap_poll_key);
+	return 0;
+
+err_bios:
+	bioset_exit(&ssw_read_bios);
+err:
+	pr_err("pages that faults wait for are read as without scaleswap=poll: %d\n", err);
+	return err;
+}
+fs_initcall(ssw_fault_init);
