@@ -37,7 +37,7 @@ bool scaleswap_poll_wanted(void);
  * scaleswap_poll_on - are critical reads treated apart?
  *
  * Context: any.
- * Return: true with scaleswap=poll, from early in boot on.
+ * Return: true with scaleswap=on or scaleswap=poll, from early in boot on.
  */
 static inline bool scaleswap_poll_on(void)
 {

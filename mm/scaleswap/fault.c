@@ -22,10 +22,15 @@
  *    the same queue, the worker, the driver when it gives up. The thread that faulted
  *    only looks on; after polling it locks the folio as if it had not polled.
  * 2. The thread holds a reference on the area (si->users), or is swapoff itself.
- *    The worker has one of its own for whatever is handed over to it.
+ *    The worker has one of its own for whatever is handed over to it. Once swapoff
+ *    waits for these none of the area's pages is in the swap cache, or being read.
+ *    A thread that sleeps before it polls, as it may while it reads ahead, hands its
+ *    read over first: what it waits for may be that this read ends.
  * 3. A read that fails on the way of a driver, or that a queue refuses since it
  *    cannot poll any more, is done again by an ordinary bio; the folio stays locked.
- *    So errors, retries and messages are the base kernel's.
+ *    So errors, retries and messages are the base kernel's. That may block for as
+ *    long as a queue is frozen, and a queue may be frozen until the worker has found
+ *    a read ended: so the worker does not do it, and does not share bios with who does.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -42,6 +47,8 @@
 #include <linux/scaleswap_read.h>
 #include <linux/swap.h>
 #include <linux/swapops.h>
+#include <linux/task_io_accounting_ops.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "../../block/blk-rq-qos.h"
@@ -71,6 +78,8 @@ bool ssw_fault_readahead = true;
  *       SSW_FAULT_BIO, or SSW_FAULT_OFF if there is nothing to poll for
  * @cookie: of the driver, for SSW_FAULT_DIRECT
  * @rb: with a reference on its bio, for SSW_FAULT_BIO
+ * @cb: in the thread's plug while it reads ahead, to know when it sleeps
+ * @handed: handed over to the worker already
  */
 struct ssw_read {
 	struct swap_iocb *plug;
@@ -78,6 +87,8 @@ struct ssw_read {
 	enum ssw_fault_mode how;
 	u64 cookie;
 	struct ssw_read_bio *rb;
+	struct blk_plug_cb cb;
+	bool handed;
 };
 
 /**
@@ -97,18 +108,29 @@ struct ssw_read_bio {
 };
 
 static struct bio_set ssw_read_bios;
+static struct bio_set ssw_again_bios;
 static struct workqueue_struct *ssw_reap_wq;
+static struct workqueue_struct *ssw_again_wq;
 /* Polled bios, areas with direct reads, and reads that are to be done again */
 static LLIST_HEAD(ssw_reap_bios);
 static LLIST_HEAD(ssw_reap_areas);
-static LLIST_HEAD(ssw_reap_again);
+static LLIST_HEAD(ssw_again);
 
 static void ssw_reap_work_fn(struct work_struct *work);
 static DECLARE_WORK(ssw_reap_work, ssw_reap_work_fn);
+static void ssw_again_work_fn(struct work_struct *work);
+static DECLARE_WORK(ssw_again_work, ssw_again_work_fn);
+
+/* Something new for the worker, which may be between two rounds. */
+static DECLARE_WAIT_QUEUE_HEAD(ssw_reap_wait);
+static bool ssw_reap_fresh;
 
 static void ssw_reap_kick(void)
 {
+	WRITE_ONCE(ssw_reap_fresh, true);
 	queue_work(ssw_reap_wq, &ssw_reap_work);
+	if (wq_has_sleeper(&ssw_reap_wait))
+		wake_up(&ssw_reap_wait);
 }
 
 /* --- ordinary reads --------------------------------------------------------- */
@@ -143,7 +165,7 @@ void scaleswap_read_again(struct folio *folio)
 	struct bio *bio;
 
 	ssw_stat_add(SSW_READ_AGAIN, 1);
-	bio = bio_alloc_bioset(si->bdev, 1, REQ_OP_READ, GFP_NOIO, &ssw_read_bios);
+	bio = bio_alloc_bioset(si->bdev, 1, REQ_OP_READ, GFP_NOIO, &ssw_again_bios);
 	bio->bi_iter.bi_sector = swap_folio_sector(folio);
 	bio->bi_end_io = ssw_read_again_end;
 	bio_add_folio_nofail(bio, folio, folio_size(folio), 0);
@@ -175,8 +197,8 @@ static void ssw_read_bio_end(struct bio *bio)
 	if (unlikely(bio->bi_status == BLK_STS_NOTSUPP)) {
 		/* The queue cannot poll any more. To be done where it may sleep. */
 		bio_get(bio);
-		llist_add(&rb->again, &ssw_reap_again);
-		ssw_reap_kick();
+		llist_add(&rb->again, &ssw_again);
+		queue_work(ssw_again_wq, &ssw_again_work);
 	} else {
 		ssw_read_ended(folio, bio);
 	}
@@ -187,13 +209,15 @@ static void ssw_read_bio_end(struct bio *bio)
 
 static bool ssw_read_bio_over(struct ssw_read_bio *rb)
 {
+	/* Both pair with the release in ssw_read_bio_end(). */
 	if (smp_load_acquire(&rb->done))
 		return true;
 	bio_poll(&rb->bio, NULL, BLK_POLL_ONESHOT);
+	/* As above */
 	return smp_load_acquire(&rb->done);
 }
 
-static bool ssw_submit_bio(struct ssw_read *read, struct folio *folio,
+static void ssw_submit_bio(struct ssw_read *read, struct folio *folio,
 			   struct swap_info_struct *si)
 {
 	struct blk_plug *plug = current->plug;
@@ -209,11 +233,14 @@ static bool ssw_submit_bio(struct ssw_read *read, struct folio *folio,
 	rb->done = false;
 	bio_get(bio);
 	read->rb = rb;
-	/* In a plug it would wait for an unplug that comes after the polling. */
+	/*
+	 * In a plug it would wait for an unplug that comes after the polling. What is
+	 * there already must not wait for this one, which may wait for a frozen queue.
+	 */
+	blk_flush_plug(plug, false);
 	current->plug = NULL;
 	submit_bio(bio);
 	current->plug = plug;
-	return true;
 }
 
 /* --- direct reads ----------------------------------------------------------- */
@@ -225,7 +252,8 @@ static const struct scaleswap_read_ops *ssw_ops(const struct swap_info_struct *s
 
 /*
  * What goes past the block layer must not go past a limit that somebody has set.
- * Writeback throttling has nothing to say about reads.
+ * Writeback throttling has nothing to say about reads. Under a reference to the
+ * queue, which keeps the list of limits.
  */
 static bool ssw_limited(struct request_queue *q)
 {
@@ -245,17 +273,27 @@ static bool ssw_limited(struct request_queue *q)
 static bool ssw_submit_direct(struct ssw_read *read, struct folio *folio,
 			      struct swap_info_struct *si)
 {
-	enum ssw_fallback why;
+	struct request_queue *q = bdev_get_queue(si->bdev);
+	enum ssw_fallback why = SSW_FB_POLL_DOWN;
+	bool limited;
 	int err;
 
-	if (unlikely(ssw_limited(bdev_get_queue(si->bdev)))) {
+	if (unlikely(!percpu_ref_tryget_live(&q->q_usage_counter)))
+		goto fallback;
+	limited = ssw_limited(q);
+	percpu_ref_put(&q->q_usage_counter);
+	if (unlikely(limited)) {
 		why = SSW_FB_POLL_LIMITED;
 		goto fallback;
 	}
 	err = ssw_ops(si)->submit(si->bdev, swap_folio_sector(folio), folio,
 				  &read->cookie);
-	if (likely(!err))
+	if (likely(!err)) {
+		/* As submit_bio() */
+		task_io_account_read(PAGE_SIZE);
+		count_vm_events(PGPGIN, PAGE_SECTORS);
 		return true;
+	}
 	why = err == -EBUSY ? SSW_FB_POLL_BUSY :
 	      err == -ENODEV ? SSW_FB_POLL_DOWN : SSW_FB_POLL_UNFIT;
 fallback:
@@ -273,32 +311,35 @@ bool __scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
 			     struct swap_iocb **plug)
 {
 	enum ssw_fault_mode mode = READ_ONCE(ssw_fault_mode);
+	unsigned long slot = swp_offset(folio->swap);
 	struct ssw_read *read;
-	bool done = false;
+	bool direct, bio;
 
 	if (!plug || *plug != SSW_CRITICAL)
 		return false;
 	read = container_of(plug, struct ssw_read, plug);
+	direct = mode != SSW_FAULT_BIO && read->area->can_direct;
+	bio = mode != SSW_FAULT_DIRECT && read->area->can_bio;
 
-	if (mode != SSW_FAULT_BIO && read->area->can_direct) {
+	if (direct && ssw_submit_direct(read, folio, si)) {
 		read->how = SSW_FAULT_DIRECT;
-		done = ssw_submit_direct(read, folio, si);
-	}
-	if (!done && mode != SSW_FAULT_DIRECT && read->area->can_bio) {
+		ssw_stat_add(SSW_READ_DIRECT, 1);
+	} else if (bio) {
+		ssw_submit_bio(read, folio, si);
 		read->how = SSW_FAULT_BIO;
-		done = ssw_submit_bio(read, folio, si);
-	}
-	if (done) {
-		count_vm_event(PSWPIN);
-		ssw_stat_add(read->how == SSW_FAULT_DIRECT ? SSW_READ_DIRECT : SSW_READ_BIO, 1);
+		ssw_stat_add(SSW_READ_BIO, 1);
 	} else {
-		read->how = SSW_FAULT_OFF;
 		ssw_stat_add(SSW_READ_IRQ, 1);
-		if (!read->area->can_direct && !read->area->can_bio)
+		/* Of a direct read that failed the reason is counted already. */
+		if (!direct)
 			ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_POLL, 0);
 	}
-	trace_scaleswap_read(si->type, swp_offset(folio->swap), read->how);
-	return done;
+	/* The folio may be read by now, and have left its slot. */
+	trace_scaleswap_read(si->type, slot, read->how);
+	if (read->how == SSW_FAULT_OFF)
+		return false;
+	count_vm_event(PSWPIN);
+	return true;
 }
 
 static bool ssw_read_over(struct ssw_read *read)
@@ -312,6 +353,9 @@ static void ssw_hand_over(struct ssw_read *read)
 {
 	struct ssw_area *area = read->area;
 
+	if (read->handed)
+		return;
+	read->handed = true;
 	ssw_stat_add(SSW_READ_LATE, 1);
 	/* Rule 2: this thread has a reference, or is swapoff and waits for the folio. */
 	if (read->how == SSW_FAULT_BIO) {
@@ -324,6 +368,41 @@ static void ssw_hand_over(struct ssw_read *read)
 		llist_add(&area->reap_node, &ssw_reap_areas);
 	}
 	ssw_reap_kick();
+}
+
+static void ssw_read_sleeps(struct blk_plug_cb *cb, bool from_schedule)
+{
+	struct ssw_read *read = container_of(cb, struct ssw_read, cb);
+
+	INIT_LIST_HEAD(&cb->list);
+	ssw_hand_over(read);
+}
+
+/* Read ahead; rule 2. The target is found in the cache. */
+static void ssw_read_ahead(struct ssw_read *read, swp_entry_t entry, gfp_t gfp,
+			   struct mempolicy *mpol, pgoff_t ilx, struct vm_fault *vmf,
+			   ssw_readahead_fn vma_readahead)
+{
+	struct blk_plug plug;
+	struct folio *folio;
+
+	/* Reclaim may wait for long, and writes; see also scaleswap_skip_busy(). */
+	gfp = (gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_NOWARN;
+
+	/* If there is a plug already, it is that one. */
+	blk_start_plug(&plug);
+	read->cb.callback = ssw_read_sleeps;
+	INIT_LIST_HEAD(&read->cb.list);
+	if (read->how != SSW_FAULT_OFF)
+		list_add_tail(&read->cb.list, &current->plug->cb_list);
+	folio = vma_readahead ? vma_readahead(entry, gfp, mpol, ilx, vmf) :
+				swap_cluster_readahead(entry, gfp, mpol, ilx);
+	if (folio)
+		folio_put(folio);
+	list_del(&read->cb.list);
+	/* Off to the device, before polling. */
+	blk_flush_plug(current->plug, false);
+	blk_finish_plug(&plug);
 }
 
 /* Poll, but not for long, and not while somebody else should run. */
@@ -363,11 +442,15 @@ struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy 
 {
 	struct ssw_area *area = READ_ONCE(ssw_areas[swp_type(entry)]);
 	struct ssw_read read = { .plug = SSW_CRITICAL, .area = area };
-	struct folio *folio, *ahead;
+	struct folio *folio;
 	bool allocated;
 
-	/* One that came on before its area was set up, or that nobody polls for */
-	if (!area || READ_ONCE(ssw_fault_mode) == SSW_FAULT_OFF)
+	/*
+	 * Without an area, an entry is wrong and found to be. Who must not wait
+	 * must not poll: the read is only to be begun.
+	 */
+	if (!area || READ_ONCE(ssw_fault_mode) == SSW_FAULT_OFF ||
+	    (vmf && vmf->flags & FAULT_FLAG_RETRY_NOWAIT))
 		return vma_readahead ? vma_readahead(entry, gfp, mpol, ilx, vmf) :
 				       swap_cluster_readahead(entry, gfp, mpol, ilx);
 
@@ -378,17 +461,8 @@ struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy 
 	/* A file system that does its own I/O collects pages in the plug. */
 	swap_read_folio(folio, area->fs_ops ? NULL : &read.plug);
 
-	if (READ_ONCE(page_cluster) && READ_ONCE(ssw_fault_readahead)) {
-		/*
-		 * Reclaim may wait for long, and writes; see also
-		 * scaleswap_skip_busy(). The target is found in the cache.
-		 */
-		gfp = (gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_NOWARN;
-		ahead = vma_readahead ? vma_readahead(entry, gfp, mpol, ilx, vmf) :
-					swap_cluster_readahead(entry, gfp, mpol, ilx);
-		if (ahead)
-			folio_put(ahead);
-	}
+	if (READ_ONCE(page_cluster) && READ_ONCE(ssw_fault_readahead))
+		ssw_read_ahead(&read, entry, gfp, mpol, ilx, vmf, vma_readahead);
 	if (read.how != SSW_FAULT_OFF)
 		ssw_read_wait(&read, folio);
 	return folio;
@@ -396,9 +470,9 @@ struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy 
 
 /* --- the worker ------------------------------------------------------------- */
 
-static void ssw_reap_again_all(void)
+static void ssw_again_work_fn(struct work_struct *work)
 {
-	struct llist_node *first = llist_del_all(&ssw_reap_again);
+	struct llist_node *first = llist_del_all(&ssw_again);
 	struct ssw_read_bio *rb, *next;
 
 	llist_for_each_entry_safe(rb, next, first, again) {
@@ -446,7 +520,8 @@ static bool ssw_reap_areas_once(void)
 		 * the atomic_xchg() of ssw_hand_over().
 		 */
 		atomic_xchg(&area->reap_queued, 0);
-		if (ssw_ops(si)->reap(si->bdev)) {
+		/* Of others' reads, of which reap() knows, swapoff must not wait: rule 2. */
+		if (ssw_ops(si)->reap(si->bdev) && !percpu_ref_is_dying(&si->users)) {
 			left = true;
 			if (!atomic_xchg(&area->reap_queued, 1)) {
 				/* With the reference that it had. */
@@ -468,12 +543,15 @@ static void ssw_reap_work_fn(struct work_struct *work)
 
 		left = ssw_reap_bios_once();
 		left |= ssw_reap_areas_once();
-		ssw_reap_again_all();
 		if (!left)
 			return;
-		/* What has taken that long may take long. */
-		usleep_range(us, 2 * us);
-		us = min(us + us / 4 + 1, SSW_REAP_MAX_US);
+		/* What has taken that long may take long, unless it is new. */
+		wait_event_hrtimeout(ssw_reap_wait, READ_ONCE(ssw_reap_fresh),
+				     us * NSEC_PER_USEC);
+		if (xchg(&ssw_reap_fresh, false))
+			us = SSW_REAP_US;
+		else
+			us = min(us + us / 4 + 1, SSW_REAP_MAX_US);
 	}
 }
 
@@ -534,16 +612,25 @@ static int __init ssw_fault_init(void)
 			  BIOSET_NEED_BVECS);
 	if (err)
 		goto err;
-	/* Faults wait for it, and memory may be what they bring. */
+	err = bioset_init(&ssw_again_bios, BIO_POOL_SIZE, 0, BIOSET_NEED_BVECS);
+	if (err)
+		goto err_bios;
+	/* Faults wait for them, and memory may be what they bring. */
+	err = -ENOMEM;
 	ssw_reap_wq = alloc_workqueue("scaleswap_read", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI,
 				      1);
-	if (!ssw_reap_wq) {
-		err = -ENOMEM;
-		goto err_bios;
-	}
+	if (!ssw_reap_wq)
+		goto err_again_bios;
+	ssw_again_wq = alloc_workqueue("scaleswap_again", WQ_MEM_RECLAIM | WQ_UNBOUND, 1);
+	if (!ssw_again_wq)
+		goto err_wq;
 	static_branch_enable(&scaleswap_poll_key);
 	return 0;
 
+err_wq:
+	destroy_workqueue(ssw_reap_wq);
+err_again_bios:
+	bioset_exit(&ssw_again_bios);
 err_bios:
 	bioset_exit(&ssw_read_bios);
 err:

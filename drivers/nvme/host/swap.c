@@ -199,8 +199,8 @@ static void nvme_swap_put_slot(struct nvme_swap_slot *slot)
 
 	WRITE_ONCE(slot->state, NVME_SWAP_FREE);
 	/*
-	 * Done with the slot before another has it. Pairs with the control dependency
-	 * from the bit to what is written in nvme_swap_submit().
+	 * Done with the slot before another has it. Pairs with the barrier after the
+	 * bit was cleared in nvme_swap_submit().
 	 */
 	smp_mb__before_atomic();
 	set_bit(slot - q->slot, q->free);
@@ -329,8 +329,11 @@ static int nvme_swap_probe(struct block_device *bdev)
 
 	if (!nvme_swap_format_ok(ns->head))
 		return -EOPNOTSUPP;
-	/* They are created in order, so if there is any there is this one. */
-	if (!swap || !READ_ONCE(swap->queue[0].open))
+	/*
+	 * They are created in order, so if there was any there is the ring of this one;
+	 * during a reset it is not open.
+	 */
+	if (!swap || !READ_ONCE(swap->queue[0].nvmeq.cqes))
 		return -ENOSPC;
 	return 0;
 }
@@ -372,14 +375,17 @@ static int nvme_swap_submit(struct block_device *bdev, sector_t sector,
 	index = swap->map.mq_map[raw_smp_processor_id()];
 	q = &swap->queue[index];
 	spin_lock(&q->nvmeq.sq_lock);
+	/* A reset may have come and gone, and not be through with what is shared. */
 	ret = -ENODEV;
-	if (!q->open)
+	if (!q->open || nvme_ctrl_state(&dev->ctrl) != NVME_CTRL_LIVE)
 		goto unlock;
 	ret = -EBUSY;
 	nr = find_first_bit(q->free, NVME_SWAP_SLOTS);
 	if (nr == NVME_SWAP_SLOTS)
 		goto unlock;
 	clear_bit(nr, q->free);
+	/* Whoever gave it back was through with the slot: nvme_swap_put_slot(). */
+	smp_mb__after_atomic();
 
 	slot = &q->slot[nr];
 	slot->folio = folio;
@@ -407,7 +413,7 @@ static int nvme_swap_submit(struct block_device *bdev, sector_t sector,
 
 	if (unlikely(!q->watched)) {
 		q->watched = true;
-		mod_delayed_work(nvme_reset_wq, &swap->watch, NVME_SWAP_PERIOD);
+		queue_delayed_work(nvme_reset_wq, &swap->watch, NVME_SWAP_PERIOD);
 	}
 	spin_unlock(&q->nvmeq.sq_lock);
 	return 0;
@@ -555,7 +561,7 @@ static void nvme_swap_watch(struct work_struct *work)
 			nvme_swap_recover(q, late);
 	}
 	if (more)
-		mod_delayed_work(nvme_reset_wq, &swap->watch, NVME_SWAP_PERIOD);
+		queue_delayed_work(nvme_reset_wq, &swap->watch, NVME_SWAP_PERIOD);
 }
 
 #include "swap-queues.c"

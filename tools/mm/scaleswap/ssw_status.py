@@ -11,8 +11,8 @@ from ssw_util import BIND, EXIT_FAILED, SYS, ToolError, escape, human, table, un
 DESCRIPTION = """\
 Shows each swap area (per-core and plain), how full it is, how many pages its
 home CPU and other CPUs allocated from it, the memory that the kernel keeps for
-the slots of per-core areas and for LRU shards, and the counters of the kernel.
-Needs no root."""
+the slots of per-core areas and for LRU shards, how pages that faults wait for
+are read, and the counters of the kernel. Needs no root."""
 
 EPILOG = """\
 columns:
@@ -28,6 +28,12 @@ LRU lists:
   lru/allocated  shards there are, of all memory cgroups and nodes
   lru/returned   pages that came back to the shard they had been in
   lru/foreign    times that a CPU reclaimed from another one's shard first
+
+pages that faults wait for:
+  fault/mode          how they are read          fault/poll_us    for how long to poll
+  fault/readahead     1: neighbours are read     fault/reads_*    read directly, by a
+                      behind them                polled bio, by interrupt; of all these:
+                                                 handed over (late), read twice (again)
 """
 
 NUMBERS = ('cpu', 'node', 'device_node', 'pages', 'used', 'priority', 'allocs_home',
@@ -38,9 +44,17 @@ MEMORY = ('tables', 'table_bytes')
 STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
          'deleg_allocs', 'deleg_requester', 'deleg_holder', 'deleg_delegator', 'deleg_waits',
          'deleg_frees', 'deleg_queue_max')
-FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap', 'no_shard')
+FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap', 'no_shard',
+            'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited')
 # This one counts folios, and is about LRU lists.
 NO_SHARD = 'no_shard'
+# These are about reading pages, not about slots.
+POLL = ('no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited')
+FAULT = ('mode', 'poll_us', 'readahead', 'reads_direct', 'reads_bio', 'reads_irq', 'reads_late',
+         'reads_again')
+# The only one in there that is a word.
+MODE = 'mode'
+READS = 'reads_'
 LRU = ('shards', 'allocated', 'shard_bytes', 'returned', 'foreign')
 TUNABLES = ('wake_threshold', 'batch')
 # These count events, not pages; the last one is no counter, but a maximum.
@@ -112,6 +126,20 @@ def read_lru(io):
     return lru
 
 
+def read_fault(io):
+    """What there is about pages that faults wait for; none if it is not built in."""
+    directory = SYS + '/fault'
+    if not io.is_dir(directory):
+        return {}
+    names = sorted(io.listdir(directory),
+                   key=lambda n: (FAULT.index(n) if n in FAULT else len(FAULT), n))
+    fault = {}
+    for name in names:
+        text = io.read(directory + '/' + name)
+        fault[name] = text if name == MODE else number(directory + '/' + name, text)
+    return fault
+
+
 def collect(io):
     """All there is to show, as a dict that can be printed as JSON."""
     ssw_io.require_feature(io)
@@ -139,6 +167,7 @@ def collect(io):
         'fallback': read_counters(io, SYS + '/stats/fallback', FALLBACK),
         'deleg': read_counters(io, SYS + '/deleg', TUNABLES),
         'lru': read_lru(io),
+        'fault': read_fault(io),
     }
 
 
@@ -181,7 +210,7 @@ def pages(status):
     return ([(name, value) for name, value in status['stats'].items()
              if not name.startswith(DELEG)] +
             [('fallback/' + name, value) for name, value in status['fallback'].items()
-             if name != NO_SHARD])
+             if name != NO_SHARD and name not in POLL])
 
 
 def delegation(status):
@@ -212,6 +241,31 @@ def lru_lines(status):
         rows.append(['lru/memory', human(now['bytes'])])
     rows += [[name, str(value)] for name, value in lru(status)]
     return ['', 'LRU lists, sharded by CPU:'] + ['  ' + line for line in table(rows, left=(0,))]
+
+
+def fault(status):
+    """Counters of pages that faults waited for, as (name, number); none if all is off."""
+    values = [('fault/' + name, value) for name, value in status['fault'].items()
+              if name.startswith(READS)]
+    values += [('fallback/' + name, value) for name, value in status['fallback'].items()
+               if name in POLL]
+    off = status['fault'].get(MODE, 'off') == 'off'
+    return [] if off and not any(value for _, value in values) else values
+
+
+def fault_lines(status):
+    """The lines about pages that faults wait for."""
+    now = status['fault']
+    if not now:
+        return []
+    values = fault(status)
+    if not values:
+        return ['', 'pages that faults wait for: read as in the base kernel']
+    rows = [['fault/' + name, str(value)] for name, value in now.items()
+            if not name.startswith(READS)]
+    rows += [[name, str(value)] for name, value in values]
+    return ['', 'pages that faults wait for, reads since boot:'] + [
+        '  ' + line for line in table(rows, left=(0,))]
 
 
 def render(status):
@@ -245,7 +299,7 @@ def render(status):
             lines += ['', title]
             rows = [[name, str(value)] for name, value in values]
             lines += ['  ' + line for line in table(rows, left=(0,))]
-    return lines + lru_lines(status)
+    return lines + lru_lines(status) + fault_lines(status)
 
 
 def run(args, io):

@@ -96,6 +96,10 @@ def render(before, after, seconds):
         lines.append('LRU lists/s: ' + rates(ssw_status.lru(before), shards, seconds) +
                      ('' if size is None else '; shards %d, %s' %
                       (after['lru']['allocated'], human(size))))
+    reads = ssw_status.fault(after)
+    if reads:
+        lines.append('awaited pages/s: ' + rates(ssw_status.fault(before), reads, seconds) +
+                     '; mode %s' % after['fault'].get(ssw_status.MODE, '-'))
     return lines
 
 

@@ -44,13 +44,21 @@ def is_new(line):
     """Is this line of a recording a file that kernels without slot tables lack?"""
     name = line.split(' ')[0]
     return (name.rpartition('/')[2] in ('tables', 'table_bytes', 'no_table', 'no_rmap') or
-            '/stats/deleg_' in name or '/scaleswap/deleg/' in name or is_lru(line))
+            '/stats/deleg_' in name or '/scaleswap/deleg/' in name or is_lru(line) or
+            is_poll(line))
 
 
 def is_lru(line):
     """Is this line of a recording a file that kernels without LRU shards lack?"""
     name = line.split(' ')[0]
     return '/scaleswap/lru/' in name or name.endswith('/fallback/no_shard')
+
+
+def is_poll(line):
+    """Is this line of a recording a file that kernels without polled reads lack?"""
+    name = line.split(' ')[0]
+    return '/scaleswap/fault/' in name or name.rpartition('/')[2] in (
+        'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited')
 
 
 class FakeIO(ssw_io.IO):

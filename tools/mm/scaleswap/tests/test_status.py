@@ -88,7 +88,8 @@ class Status(fake.Case):
             old = [line for line in file if not fake.is_new(line)]
         path = self.recording(''.join(old))
         out = self.works('status --replay ' + path)
-        for text in ('memory for', 'deleg', 'tunables', 'no_table', 'LRU', 'lru'):
+        for text in ('memory for', 'deleg', 'tunables', 'no_table', 'LRU', 'lru', 'fault/',
+                     'poll'):
             self.assertNotIn(text, out)
         self.assertTrue(self.works('status --replay ' + RECORDING).startswith(
             out[:out.index('pages allocated')]))
@@ -97,6 +98,7 @@ class Status(fake.Case):
         self.assertIsNone(status['totals']['table_bytes'])
         self.assertEqual(status['deleg'], {})
         self.assertEqual(status['lru'], {})
+        self.assertEqual(status['fault'], {})
 
     def test_lru(self):
         status = json.loads(self.works('status --json --replay ' + RECORDING))
@@ -111,7 +113,8 @@ class Status(fake.Case):
 
     def test_kernel_without_lru(self):
         with open(RECORDING) as file:
-            old = [line for line in file if not fake.is_lru(line)]
+            old = [line for line in file
+                   if not fake.is_lru(line) and not fake.is_poll(line)]
         out = self.works('status --replay ' + self.recording(''.join(old)))
         self.assertTrue(self.works('status --replay ' + RECORDING).startswith(out))
         self.assertNotIn('lru', out.lower())
@@ -131,6 +134,48 @@ class Status(fake.Case):
         out = self.works('status --replay ' + self.recording(text))
         self.assertRegex(out, r'lru/shards +4\n +lru/zzz +8\n')
         self.assertNotIn('lru/memory', out)
+
+    def test_fault(self):
+        status = json.loads(self.works('status --json --replay ' + RECORDING))
+        self.assertEqual(status['fault']['mode'], 'auto')
+        self.assertEqual(status['fault']['reads_direct'], 40211)
+        self.assertEqual(status['fallback']['no_poll'], 290)
+        out = self.works('status --replay ' + RECORDING)
+        part = out[out.index('pages that faults wait for'):]
+        self.assertRegex(part, r'fault/mode +auto\n +fault/poll_us +100\n')
+        # About reading, not about slots, so not among what counts these.
+        for name in ('no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited'):
+            self.assertEqual(out.count('fallback/' + name), 1)
+            self.assertIn('fallback/' + name, part)
+
+    def test_kernel_without_poll(self):
+        with open(RECORDING) as file:
+            old = [line for line in file if not fake.is_poll(line)]
+        out = self.works('status --replay ' + self.recording(''.join(old)))
+        self.assertTrue(self.works('status --replay ' + RECORDING).startswith(out))
+        self.assertNotIn('poll', out)
+        self.assertNotIn('fault/', out)
+
+    def test_fault_off(self):
+        # scaleswap=core: the directory is there, the mode stays off, nothing counts.
+        off = EMPTY + '/sys/kernel/mm/scaleswap/fault/mode off\n'
+        off += ''.join('/sys/kernel/mm/scaleswap/fault/%s 0\n' % name
+                       for name in ('poll_us', 'readahead', 'reads_direct', 'reads_irq'))
+        off += '/sys/kernel/mm/scaleswap/stats/fallback/no_poll 0\n'
+        out = self.works('status --replay ' + self.recording(off))
+        self.assertTrue(out.endswith('\npages that faults wait for: read as in the base kernel\n'))
+        self.assertNotIn('no_poll', out)
+        # Switched off at run time, it has counted before.
+        text = off.replace('reads_direct 0', 'reads_direct 5')
+        out = self.works('status --replay ' + self.recording(text))
+        self.assertRegex(out, r'fault/mode +off\n')
+        self.assertRegex(out, r'fault/reads_direct +5\n')
+
+    def test_unknown_fault_counter(self):
+        text = EMPTY + ('/sys/kernel/mm/scaleswap/fault/mode bio\n'
+                        '/sys/kernel/mm/scaleswap/fault/reads_zzz 8\n')
+        out = self.works('status --replay ' + self.recording(text))
+        self.assertRegex(out, r'fault/mode +bio\n +fault/reads_zzz +8\n')
 
     def test_memory(self):
         status = json.loads(self.works('status --json --replay ' + RECORDING))

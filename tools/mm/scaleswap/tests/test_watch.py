@@ -48,6 +48,7 @@ class Watch(fake.Case):
         out = self.works('watch --count 1 --replay ' + path)
         self.assertNotIn('events/s', out)
         self.assertNotIn('LRU', out)
+        self.assertNotIn('awaited', out)
         self.assertRegex(out, r'   0    0  7\.8M     3%       -    1000 ')
         self.assertRegex(out, r' all       9\.0M     0%       -    1100 ')
 
@@ -64,6 +65,14 @@ class Watch(fake.Case):
         with open(path, 'w') as file:
             file.write(text)
         self.assertNotIn('LRU', self.works('watch --replay ' + path))
+
+    def test_fault(self):
+        out = self.works('watch --count 1 --replay ' + RECORDING)
+        self.assertIn('awaited pages/s: fault/reads_direct 1000, fault/reads_bio 0, '
+                      'fault/reads_irq 5, fault/reads_late 1, fault/reads_again 0, '
+                      'fallback/no_poll 0, fallback/poll_busy 4, fallback/poll_down 1, '
+                      'fallback/poll_unfit 0, fallback/poll_limited 0; mode direct\n', out)
+        self.assertNotIn('poll_us', out)
 
     def test_maximum_has_no_rate(self):
         out = self.works('watch --replay ' + RECORDING)

@@ -235,8 +235,12 @@ for ((g = 0; g < groups; g++)); do
 	echo 4M >"$top/g$g/memory.reclaim" 2>/dev/null
 	remove_group "g$g"
 done
-# Swap of the machine's own processes, this shell's among them, is counted as theirs.
-own_swap() { awk '/^VmSwap:/ { s += $2 } END { print s + 0 }' /proc/[0-9]*/status 2>/dev/null; }
+# Swap of the machine's own processes, this shell's among them, is counted as theirs; so is
+# what they have read and still have in swap, too, which VmSwap does not count any more.
+own_swap() {
+	cat /proc/[0-9]*/status 2>/dev/null |
+		awk -v cached="$(meminfo SwapCached)" '/^VmSwap:/ { s += $2 } END { print s + cached }'
+}
 until=$((SECONDS + 240))
 while :; do
 	own=$(own_swap)

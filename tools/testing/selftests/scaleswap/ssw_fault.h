@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of critical faults share: tunables, counters, interrupts, pages that
+ * are really out, and processes that fault on their pages and look at the clock.
+ */
+#ifndef SSW_FAULT_H
+#define SSW_FAULT_H
+
+#include "ssw_body.h"
+#include <setjmp.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#define FAULT		SSW_SYS "/fault/"
+#define CLUSTER		"/proc/sys/vm/page-cluster"
+#define VMA_RA		"/sys/kernel/mm/swap/vma_ra_enabled"
+
+#ifndef MADV_REMOVE
+#define MADV_REMOVE	9
+#endif
+
+/* --- tunables and counters ------------------------------------------------ */
+
+static inline int fault_set(const char *name, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), FAULT "%s", name);
+	return ssw_write(path, value);
+}
+
+static inline long long fault_num(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), FAULT "%s", name);
+	return ssw_num(path);
+}
+
+static inline bool fault_is(const char *mode)
+{
+	char now[32];
+
+	return ssw_read(FAULT "mode", now, sizeof(now)) > 0 && !strcmp(now, mode);
+}
+
+/* The mode stays off if the kernel was booted without the mechanism. */
+static inline void fault_defaults(void)
+{
+	fault_set("mode", "auto");
+	fault_set("poll_us", "100");
+	fault_set("readahead", "1");
+	ssw_write(CLUSTER, "3");
+	ssw_write(VMA_RA, "true");
+}
+
+/* All that is counted, to be subtracted from what it is later. */
+struct fault_count {
+	long long direct, bio, irq, late, again;
+	long long no_poll, busy, down, unfit, limited;
+	long long pswpin, major, irqs;
+};
+
+/* Interrupts of the I/O queues of a controller ("nvme1"), or of all (""). */
+static inline long long fault_irqs(const char *ctrl)
+{
+	FILE *f = fopen("/proc/interrupts", "re");
+	static char line[16384];
+	long long sum = 0;
+
+	if (!f)
+		return SSW_NO_VALUE;
+	while (fgets(line, sizeof(line), f)) {
+		char *name = strrchr(line, ' '), *q, *p, *end;
+
+		if (!name || strncmp(name + 1, "nvme", 4))
+			continue;
+		name++;
+		name[strcspn(name, "\n")] = 0;
+		q = strchr(name, 'q');
+		/* Queue 0 takes commands for the controller. */
+		if (!q || !strcmp(q, "q0"))
+			continue;
+		if (*ctrl && ((size_t)(q - name) != strlen(ctrl) ||
+			      strncmp(name, ctrl, q - name)))
+			continue;
+		p = strchr(line, ':');
+		if (!p)
+			continue;
+		for (p++;; p = end) {
+			long long v = strtoll(p, &end, 10);
+
+			if (end == p || (*end != ' ' && *end != '\t'))
+				break;
+			sum += v;
+		}
+	}
+	fclose(f);
+	return sum;
+}
+
+static inline void fault_read(struct fault_count *c, const char *ctrl)
+{
+	struct rusage u;
+
+	c->direct = fault_num("reads_direct");
+	c->bio = fault_num("reads_bio");
+	c->irq = fault_num("reads_irq");
+	c->late = fault_num("reads_late");
+	c->again = fault_num("reads_again");
+	c->no_poll = ssw_stat("fallback/no_poll");
+	c->busy = ssw_stat("fallback/poll_busy");
+	c->down = ssw_stat("fallback/poll_down");
+	c->unfit = ssw_stat("fallback/poll_unfit");
+	c->limited = ssw_stat("fallback/poll_limited");
+	c->pswpin = ssw_vmstat("pswpin");
+	c->irqs = fault_irqs(ctrl);
+	getrusage(RUSAGE_SELF, &u);
+	c->major = u.ru_majflt;
+}
+
+/* What has been added since @from was read. */
+static inline struct fault_count fault_since(const struct fault_count *from, const char *ctrl)
+{
+	struct fault_count c;
+
+	fault_read(&c, ctrl);
+	c.direct -= from->direct;
+	c.bio -= from->bio;
+	c.irq -= from->irq;
+	c.late -= from->late;
+	c.again -= from->again;
+	c.no_poll -= from->no_poll;
+	c.busy -= from->busy;
+	c.down -= from->down;
+	c.unfit -= from->unfit;
+	c.limited -= from->limited;
+	c.pswpin -= from->pswpin;
+	c.irqs -= from->irqs;
+	c.major -= from->major;
+	return c;
+}
+
+static inline void fault_print(const char *what, const struct fault_count *c)
+{
+	printf("# %s: %lld major faults, %lld pages read, %lld interrupts; direct %lld, bio %lld, irq %lld",
+	       what, c->major, c->pswpin, c->irqs, c->direct, c->bio, c->irq);
+	printf(", late %lld, again %lld; no_poll %lld, busy %lld, down %lld, unfit %lld, limited %lld\n",
+	       c->late, c->again, c->no_poll, c->busy, c->down, c->unfit, c->limited);
+}
+
+/* --- devices --------------------------------------------------------------- */
+
+/* "nvme1" of "/dev/nvme1n1" and of "/dev/nvme1n1p2"; "" for what is no NVMe drive. */
+static inline const char *fault_ctrl(const char *dev)
+{
+	static char buf[4][32];
+	static int at;
+	int nr;
+
+	at = (at + 1) % 4;
+	if (sscanf(dev, "/dev/nvme%dn", &nr) != 1)
+		return "";
+	snprintf(buf[at], sizeof(buf[at]), "nvme%d", nr);
+	return buf[at];
+}
+
+/* A file of /sys/class/block/DEV/; a number, or SSW_NO_VALUE. */
+static inline long long fault_dev(const char *dev, const char *file)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/sys/class/block/%s/%s", strrchr(dev, '/') + 1, file);
+	return ssw_num(path);
+}
+
+static inline bool fault_can_direct(const char *dev)
+{
+	return fault_dev(dev, "device/swap_queues") > 0;
+}
+
+static inline bool fault_can_bio(const char *dev)
+{
+	return fault_dev(dev, "queue/io_poll") == 1;
+}
+
+static inline bool fault_booted_with(const char *word)
+{
+	char line[4096];
+
+	return ssw_read("/proc/cmdline", line, sizeof(line)) > 0 && strstr(line, word);
+}
+
+/* Why a test of polled reads cannot run here. What should be there and is not, fails. */
+static inline const char *fault_cannot(void)
+{
+	if (access(FAULT "mode", F_OK))
+		return "the kernel has no CONFIG_SCALESWAP_POLL";
+	if (fault_is("off"))
+		return "the kernel was booted without poll in scaleswap=";
+	if (!ssw_bdev(0))
+		return "SSW_BDEVS names no spare block device";
+	return NULL;
+}
+
+#define NEED_FAULT()					\
+	do {						\
+		const char *_why = fault_cannot();	\
+							\
+		if (_why)				\
+			SKIP(return, "%s", _why);	\
+	} while (0)
+
+/* Drives with private queues, and with poll queues for bios. */
+#define NEED_QUEUES()							\
+	do {								\
+		NEED_FAULT();						\
+		if (fault_booted_with("nvme.swap_queues=0"))		\
+			SKIP(return, "booted with nvme.swap_queues=0");	\
+		ASSERT_TRUE(fault_can_direct(ssw_bdev(0)))		\
+			TH_LOG("%s has no private queues", ssw_bdev(0)); \
+		ASSERT_TRUE(fault_can_bio(ssw_bdev(0)))			\
+			TH_LOG("%s has no poll queues", ssw_bdev(0));	\
+	} while (0)
+
+/* --- pages that are out ----------------------------------------------------- */
+
+/* Out of the swap cache, too. Pages under writeback take their time to go. */
+static inline long long fault_evict(const char *group)
+{
+	long long left = 0;
+
+	for (int i = 0; i < 100; i++) {
+		ssw_evict(group);
+		left = ssw_cgroup_stat(group, "swapcached");
+		if (left <= 0)
+			return 0;
+		usleep(20000);
+	}
+	return left;
+}
+
+/* Pages as of ssw_map(); @shared: of shared memory, which lies in a tmpfs. */
+static inline char *fault_map(size_t pages, bool shared)
+{
+	void *p;
+
+	if (!shared)
+		return ssw_map(pages, false);
+	p = mmap(NULL, pages * SSW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/*
+ * Stamped pages of which none is in memory. The process' other pages stay where they
+ * are, so that each fault is one of these.
+ */
+static inline char *fault_out(size_t pages, uint64_t gen, bool shared)
+{
+	char *p;
+
+	mlockall(MCL_CURRENT);
+	p = fault_map(pages, shared);
+	if (!p)
+		return NULL;
+	ssw_stamp(p, pages, gen);
+	if (ssw_pageout(p, pages) < 0)
+		return NULL;
+	if (fault_evict("ssw") > 0)
+		printf("# %lld bytes stay in the swap cache\n",
+		       ssw_cgroup_stat("ssw", "swapcached"));
+	return p;
+}
+
+/* --- processes that look at the clock ---------------------------------------- */
+
+/* No fault may take longer, whatever becomes of the device. */
+#define FAULT_HANG_NS	5000000000LL
+
+static inline long long fault_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/**
+ * struct fault_load - a process that has its pages swapped out and touches them
+ * @stop: told to end
+ * @rounds: of stamping, swapping out and looking
+ * @touched: pages touched
+ * @wrong: pages that came back wrong
+ * @lost: pages that could not be read (SIGBUS), as the device was gone
+ * @max_ns: the longest that touching a page took
+ * @since: when the touch that is under way began; 0: none is
+ * @pid: of the process
+ */
+struct fault_load {
+	volatile int stop;
+	volatile long rounds, touched, wrong, lost;
+	volatile long long max_ns, since;
+	pid_t pid;
+};
+
+static struct fault_load *fault_me;
+static char *fault_first, *fault_end;
+static sigjmp_buf fault_env;
+
+static inline void fault_bus(int sig, siginfo_t *info, void *context)
+{
+	char *at = info->si_addr;
+
+	(void)sig;
+	(void)context;
+	/* Only the pages that may get lost. */
+	if (at < fault_first || at >= fault_end)
+		_exit(77);
+	siglongjmp(fault_env, 1);
+}
+
+/* Touch a page: stamp it or look at it. False if it was lost; it is empty then. */
+static inline bool fault_touch(char *page, uint64_t gen, bool write, bool shared)
+{
+	struct fault_load *l = fault_me;
+	long long ns;
+	bool good;
+
+	l->since = fault_now();
+	if (!sigsetjmp(fault_env, 1)) {
+		if (write)
+			ssw_stamp(page, 1, gen);
+		else if (ssw_wrong(page, 1, gen))
+			l->wrong++;
+		good = true;
+	} else {
+		l->lost++;
+		good = false;
+	}
+	ns = fault_now() - l->since;
+	l->since = 0;
+	if (ns > l->max_ns)
+		l->max_ns = ns;
+	l->touched++;
+	if (!good)
+		madvise(page, SSW_PAGE, shared ? MADV_REMOVE : MADV_DONTNEED);
+	return good;
+}
+
+static inline size_t fault_gcd(size_t a, size_t b)
+{
+	return b ? fault_gcd(b, a % b) : a;
+}
+
+/* From here on this process may lose the pages between @p and @end, and no others. */
+static inline void fault_may_lose(struct fault_load *l, char *p, char *end)
+{
+	struct sigaction act = { .sa_sigaction = fault_bus, .sa_flags = SA_SIGINFO };
+
+	fault_me = l;
+	fault_first = p;
+	fault_end = end;
+	sigaction(SIGBUS, &act, NULL);
+}
+
+/* As the process: for ever, until told to stop. */
+static inline void fault_load_run(struct fault_load *l, int cpu, size_t pages, bool shared,
+				  const char *group)
+{
+	bool *good = calloc(pages, sizeof(*good));
+	uint64_t rnd = getpid();
+	char path[256], size[32], *p;
+	size_t step;
+
+	if (cpu >= 0)
+		ssw_pin(cpu);
+	snprintf(path, sizeof(path), SSW_CG "/%s/memory.reclaim", group);
+	snprintf(size, sizeof(size), "%zu", pages * SSW_PAGE);
+	mlockall(MCL_CURRENT);
+	p = fault_map(pages, shared);
+	if (!good || !p)
+		_exit(78);
+	fault_may_lose(l, p, p + pages * SSW_PAGE);
+	while (!l->stop && !l->wrong) {
+		uint64_t gen = l->rounds + 1;
+
+		/* Every other round with new pages, so that they get new slots. */
+		if (gen % 2)
+			madvise(p, pages * SSW_PAGE, shared ? MADV_REMOVE : MADV_DONTNEED);
+		for (size_t i = 0; i < pages; i++)
+			good[i] = fault_touch(p + i * SSW_PAGE, gen, true, shared);
+		madvise(p, pages * SSW_PAGE, MADV_PAGEOUT);
+		/* And out of the swap cache. */
+		ssw_write(path, size);
+		/* In an order that reaches every page, and that readahead does not guess. */
+		do {
+			step = 1 + ssw_random(&rnd) % (pages - 1);
+		} while (fault_gcd(step, pages) != 1);
+		for (size_t i = 0, at = ssw_random(&rnd) % pages; i < pages && !l->stop; i++) {
+			if (good[at])
+				fault_touch(p + at * SSW_PAGE, gen, false, shared);
+			at = (at + step) % pages;
+		}
+		l->rounds++;
+	}
+	fflush(stdout);
+	_exit(l->wrong ? 1 : 0);
+}
+
+/* Start @n of them; @l comes from ssw_shared(). 0 or -errno. */
+static inline int fault_load_start(struct fault_load *l, int n, bool pin, size_t pages,
+				   const char *group)
+{
+	int cpus = ssw_nr_possible();
+
+	for (int i = 0; i < n; i++) {
+		pid_t pid;
+
+		memset(&l[i], 0, sizeof(l[i]));
+		pid = ssw_fork();
+		if (pid < 0)
+			return -errno;
+		if (!pid)
+			fault_load_run(&l[i], pin ? i % cpus : -1, pages, i % 3 == 2, group);
+		l[i].pid = pid;
+	}
+	return 0;
+}
+
+/* The longest touch of all so far; one that is under way counts. */
+static inline long long fault_load_longest(const struct fault_load *l, int n)
+{
+	long long longest = 0, now = fault_now();
+
+	for (int i = 0; i < n; i++) {
+		long long since = l[i].since;
+
+		if (l[i].max_ns > longest)
+			longest = l[i].max_ns;
+		if (since && now - since > longest)
+			longest = now - since;
+	}
+	return longest;
+}
+
+static inline long fault_load_sum(const struct fault_load *l, int n, size_t field)
+{
+	long sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += *(volatile long *)((const char *)&l[i] + field);
+	return sum;
+}
+
+#define FAULT_SUM(l, n, field)	fault_load_sum(l, n, offsetof(struct fault_load, field))
+
+/* Wait until each has done @rounds more. False: one ended or got stuck. */
+static inline bool fault_load_more(struct fault_load *l, int n, long rounds)
+{
+	for (int i = 0; i < n; i++) {
+		long target = l[i].rounds + rounds;
+
+		/* Five minutes: a guard against hangs, not a measure. */
+		for (int j = 0; j < 30000 && l[i].rounds < target; j++) {
+			if (waitpid(l[i].pid, NULL, WNOHANG))
+				return false;
+			usleep(10000);
+		}
+		if (l[i].rounds < target)
+			return false;
+	}
+	return true;
+}
+
+/* End them. How many ended otherwise than by themselves and well. */
+static inline int fault_load_stop(struct fault_load *l, int n)
+{
+	int bad = 0, status;
+
+	for (int i = 0; i < n; i++)
+		l[i].stop = 1;
+	for (int i = 0; i < n; i++) {
+		pid_t pid = 0;
+
+		if (l[i].pid <= 0)
+			continue;
+		for (int j = 0; j < 6000 && !pid; j++) {
+			pid = waitpid(l[i].pid, &status, WNOHANG);
+			if (!pid)
+				usleep(10000);
+		}
+		if (pid == l[i].pid && WIFEXITED(status) && !WEXITSTATUS(status))
+			continue;
+		bad++;
+		printf("# process %d %s (status %#x)\n", i, pid ? "ended badly" : "does not end",
+		       pid ? status : 0);
+		if (!pid)
+			kill(l[i].pid, SIGKILL);
+	}
+	return bad;
+}
+
+/* What all of them saw; judged by the caller. */
+static inline void fault_load_print(const char *what, const struct fault_load *l, int n)
+{
+	printf("# %s: %ld rounds, %ld pages touched, %ld wrong, %ld lost, longest %lld ms\n", what,
+	       FAULT_SUM(l, n, rounds), FAULT_SUM(l, n, touched), FAULT_SUM(l, n, wrong),
+	       FAULT_SUM(l, n, lost), fault_load_longest(l, n) / 1000000);
+}
+
+/* End them; pages may be lost only where a drive is gone, and never wrong. */
+static inline void fault_judge(struct __test_metadata *_metadata, const char *what,
+			       struct fault_load *l, int n, bool may_lose)
+{
+	long long longest = fault_load_longest(l, n);
+
+	EXPECT_EQ(0, fault_load_stop(l, n)) TH_LOG("%s", what);
+	if (fault_load_longest(l, n) > longest)
+		longest = fault_load_longest(l, n);
+	fault_load_print(what, l, n);
+	EXPECT_EQ(0, FAULT_SUM(l, n, wrong)) TH_LOG("%s: wrong pages", what);
+	if (!may_lose) {
+		EXPECT_EQ(0, FAULT_SUM(l, n, lost)) TH_LOG("%s: pages not to be read", what);
+	}
+	EXPECT_GT(FAULT_HANG_NS, longest) TH_LOG("%s: a fault took too long", what);
+}
+
+/* A swapoff that must end, whether it succeeds or not: 0, -errno, or -ETIMEDOUT. */
+static inline int fault_swapoff(const char *path, int seconds)
+{
+	pid_t pid = ssw_fork();
+	int status;
+
+	if (pid < 0)
+		return -errno;
+	if (!pid)
+		_exit(-ssw_swapoff(path));
+	for (int i = 0; i < seconds * 100; i++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
+		usleep(10000);
+	}
+	kill(pid, SIGKILL);
+	return -ETIMEDOUT;
+}
+
+/* The fixture of these tests: defaults before and after. */
+#define FAULT_FIXTURE(name, needs)				\
+FIXTURE(name) { int unused; };					\
+FIXTURE_SETUP(name)						\
+{								\
+	const char *why = ssw_start(needs);			\
+								\
+	if (why)						\
+		SKIP(return, "%s", why);			\
+	fault_defaults();					\
+}								\
+FIXTURE_TEARDOWN(name)						\
+{								\
+	fault_defaults();					\
+	ssw_end();						\
+}
+
+#endif /* SSW_FAULT_H */
