@@ -20,6 +20,26 @@
  * The map has lines "HEX-ADDRESS KIND NAME", sorted by address. Kinds: E entry point,
  * P not counted inside entry points, I interrupt entry, S the scheduler, F any other.
  *
+ *   -plugin insncount.so,map=FILE,out=FILE,watch=on
+ *
+ * Stopwatches instead, for bench/fault, and for one CPU: each page fault of user space in
+ * which a command goes to an NVMe drive is timed, in kernel instructions since its first
+ * one. Instructions are counted one by one, since an access to a device breaks a block up
+ * and would have the rest of it counted twice. A line a fault:
+ *   fault WINDOW FIRST LAST POLL SLEEP CAUGHT WOKEN IRQ END DOORBELLS IRQS TICKS SWITCHES
+ * FIRST and LAST: the store that rings a submission queue's doorbell, the first and the
+ * last one before the thread polls or sleeps. POLL: the first call of a function of kind Y.
+ * SLEEP: first entry of the scheduler (S). CAUGHT: first function of kind C (or H, which
+ * the interrupt's handler calls, too: then it does not count) while it polls; or at one
+ * of kind K, the entry of the call of Y that led to it. WOKEN: the entry of the interrupt
+ * (I) that led to the driver's handler (Q) that woke the thread (W). IRQ: of the last
+ * interrupt that led to the handler. END: back in user space at the instruction that
+ * faulted. 0: did not happen. TICKS: other interrupts (T), SWITCHES: how often the
+ * scheduler was entered. Other faults are only counted: "others WINDOW N";
+ * "dropped WINDOW N" were cut off by the end of a window. Kinds in the map beside these:
+ * X the fault's entry. A doorbell is a store to a device by a function whose name begins
+ * with nvme_.
+ *
  * The interface of QEMU 7.2 (plugin version 1), as far as it is used, is declared here.
  */
 #include <inttypes.h>
@@ -33,16 +53,25 @@
 typedef uint64_t plugin_id;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
+struct qemu_plugin_hwaddr;
 enum { CB_NO_REGS = 0 };
+enum { INLINE_ADD_U64 = 0 };
+enum { MEM_WRITES = 2 };
 typedef void (*exec_cb)(unsigned int vcpu, void *data);
+typedef void (*mem_cb)(unsigned int vcpu, uint32_t info, uint64_t vaddr, void *data);
 
 void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, void (*cb)(plugin_id, struct qemu_plugin_tb *));
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, exec_cb cb, int flags, void *data);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, exec_cb cb, int flags, void *data);
+void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int op, void *ptr, uint64_t imm);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_cb cb, int flags, int rw, void *data);
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(uint32_t info, uint64_t vaddr);
+bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *haddr);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t idx);
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 
 #define EXPORT __attribute__((visibility("default")))
@@ -68,6 +97,7 @@ struct block {
 	unsigned int n;
 	enum end end;
 	bool first;		/* starts a function */
+	uint64_t addr, size;	/* of the block */
 };
 
 struct cpu {
@@ -83,6 +113,7 @@ static struct cpu cpus[MAX_CPUS];
 static uint64_t all[WINDOWS];
 static unsigned int window;
 static const char *out_path;
+static bool watch;
 
 static struct func *find(uint64_t addr)
 {
@@ -161,6 +192,8 @@ static void block_exec(unsigned int vcpu, void *data)
 	}
 }
 
+static void watch_write_out(FILE *f);
+
 static void write_out(void)
 {
 	FILE *f = fopen(out_path, "w");
@@ -169,6 +202,8 @@ static void write_out(void)
 		fprintf(stderr, "insncount: cannot write %s\n", out_path);
 		return;
 	}
+	if (watch)
+		watch_write_out(f);
 	for (unsigned int w = 1; w < WINDOWS; w++) {
 		if (!all[w])
 			continue;
@@ -190,6 +225,186 @@ static void write_out(void)
 	fclose(f);
 }
 
+/* --- stopwatches ------------------------------------------------------------------ */
+
+enum mark { FIRST, LAST, POLL, SLEEP, CAUGHT, WOKEN, IRQ, END, MARKS };
+
+struct fault {
+	unsigned int window;
+	uint32_t at[MARKS];
+	uint32_t doorbells, irqs, ticks, switches;
+};
+
+static struct fault *faults;
+static size_t nfaults, faults_room;
+static uint64_t executed;	/* instructions of the kernel, ever */
+static struct {
+	bool on;
+	bool in_handler;
+	uint64_t start, irq, poll;
+	struct fault f;
+} now;
+static struct { uint64_t lo, hi, executed; } last_user;
+static uint64_t others[WINDOWS], dropped[WINDOWS];
+
+static void watch_note(enum mark m, uint64_t when)
+{
+	now.f.at[m] = when - now.start;
+}
+
+static void watch_end(void)
+{
+	now.on = false;
+	if (!now.f.doorbells) {
+		others[window]++;
+		return;
+	}
+	watch_note(END, executed);
+	if (nfaults == faults_room) {
+		faults_room = faults_room ? 2 * faults_room : 65536;
+		faults = realloc(faults, faults_room * sizeof(*faults));
+		if (!faults)
+			abort();
+	}
+	faults[nfaults++] = now.f;
+}
+
+static void watch_user(unsigned int vcpu, void *data)
+{
+	const struct block *b = data;
+
+	(void)vcpu;
+	if (now.on && b->addr >= last_user.lo && b->addr < last_user.hi)
+		watch_end();
+	/* Another process' block, while the fault's thread sleeps, is not the one that faulted. */
+	if (now.on)
+		return;
+	last_user.lo = b->addr;
+	last_user.hi = b->addr + b->size;
+	last_user.executed = executed;
+}
+
+static void watch_kernel(unsigned int vcpu, void *data)
+{
+	const struct block *b = data;
+
+	(void)vcpu;
+	/* From user space if no other instruction of the kernel came in between. */
+	if (b->f->kind == 'X' && window && !now.on && executed == last_user.executed) {
+		memset(&now, 0, sizeof(now));
+		now.on = true;
+		now.start = executed;
+		now.f.window = window;
+		return;
+	}
+	if (!now.on)
+		return;
+	switch (b->f->kind) {
+	case 'I':
+		now.irq = executed;
+		break;
+	case 'T':
+		now.f.ticks++;
+		break;
+	case 'Q':
+		now.f.irqs++;
+		now.in_handler = true;
+		watch_note(IRQ, now.irq);
+		break;
+	case 'W':
+		/* More than once if pages share a wait queue: the last one has woken it. */
+		if (now.f.irqs)
+			now.f.at[WOKEN] = now.f.at[IRQ];
+		break;
+	case 'Y':
+		if (now.f.doorbells && !now.f.at[POLL])
+			watch_note(POLL, executed);
+		now.poll = executed;
+		break;
+	case 'H':
+		/* Called by the handler, for what comes by interrupt meanwhile? */
+		if (now.in_handler) {
+			now.in_handler = false;
+			break;
+		}
+		/* fallthrough */
+	case 'C':
+		if (now.f.at[POLL] && !now.f.at[CAUGHT])
+			watch_note(CAUGHT, executed);
+		break;
+	case 'K':
+		if (now.f.at[POLL] && !now.f.at[CAUGHT])
+			watch_note(CAUGHT, now.poll);
+		break;
+	case 'S':
+		if (now.f.doorbells && !now.f.at[SLEEP])
+			watch_note(SLEEP, executed);
+		now.f.switches++;
+		break;
+	}
+}
+
+static void watch_store(unsigned int vcpu, uint32_t info, uint64_t vaddr, void *data)
+{
+	struct qemu_plugin_hwaddr *to;
+	unsigned int at = vaddr & 0xfff;
+
+	(void)vcpu;
+	(void)data;
+	if (!now.on || now.f.at[POLL] || now.f.at[SLEEP])
+		return;
+	to = qemu_plugin_get_hwaddr(info, vaddr);
+	/* Doorbells are 4 bytes apart: the admin queue's two, then SQ and CQ in turn. */
+	if (!to || !qemu_plugin_hwaddr_is_io(to) || at < 8 || at & 4)
+		return;
+	if (!now.f.doorbells++)
+		watch_note(FIRST, executed);
+	watch_note(LAST, executed);
+}
+
+static void watch_drop(void)
+{
+	if (now.on)
+		dropped[window]++;
+	now.on = false;
+}
+
+static void watch_write_out(FILE *f)
+{
+	for (size_t i = 0; i < nfaults; i++) {
+		const struct fault *g = &faults[i];
+
+		fprintf(f, "fault %u", g->window);
+		for (int m = 0; m < MARKS; m++)
+			fprintf(f, " %u", g->at[m]);
+		fprintf(f, " %u %u %u %u\n", g->doorbells, g->irqs, g->ticks, g->switches);
+	}
+	for (unsigned int w = 1; w < WINDOWS; w++)
+		if (others[w] || dropped[w])
+			fprintf(f, "others %u %" PRIu64 "\ndropped %u %" PRIu64 "\n", w, others[w], w, dropped[w]);
+}
+
+static void watch_trans(struct qemu_plugin_tb *tb, struct block *b)
+{
+	size_t n = qemu_plugin_tb_n_insns(tb);
+
+	if (b->f == &user) {
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, watch_user, CB_NO_REGS, b);
+		return;
+	}
+	if (b->first && strchr("XITQWYHCKS", b->f->kind))
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, watch_kernel, CB_NO_REGS, b);
+	for (size_t i = 0; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		qemu_plugin_register_vcpu_insn_exec_inline(insn, INLINE_ADD_U64, &executed, 1);
+		if (!strncmp(b->f->name, "nvme_", 5))
+			qemu_plugin_register_vcpu_mem_cb(insn, watch_store, CB_NO_REGS, MEM_WRITES, NULL);
+	}
+}
+
+/* --- both --------------------------------------------------------------------------- */
+
 static void mark_exec(unsigned int vcpu, void *data)
 {
 	unsigned int w = (uintptr_t)data;
@@ -197,6 +412,7 @@ static void mark_exec(unsigned int vcpu, void *data)
 	(void)vcpu;
 	for (unsigned int i = 0; i < MAX_CPUS; i++)
 		drop(&cpus[i]);
+	watch_drop();
 	if (w == WRITE_OUT)
 		write_out();
 	window = w < WINDOWS ? w : 0;
@@ -266,7 +482,13 @@ static void block_trans(plugin_id id, struct qemu_plugin_tb *tb)
 		b->end = PLAIN;
 		b->n--;
 	}
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, block_exec, CB_NO_REGS, b);
+	b->addr = qemu_plugin_tb_vaddr(tb);
+	/* QEMU may have cut the last instruction's bytes off at the end of a page */
+	b->size = qemu_plugin_insn_vaddr(insn) - b->addr + 1;
+	if (watch)
+		watch_trans(tb, b);
+	else
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, block_exec, CB_NO_REGS, b);
 	if (b->f != &user)
 		return;
 	for (size_t i = 0; i < n; i++) {
@@ -316,6 +538,8 @@ EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **
 			map = argv[i] + 4;
 		else if (!strncmp(argv[i], "out=", 4))
 			out_path = argv[i] + 4;
+		else if (!strcmp(argv[i], "watch=on"))
+			watch = true;
 	}
 	if (!map || !out_path || read_map(map)) {
 		fprintf(stderr, "insncount: give map=FILE,out=FILE, and the map must have functions\n");

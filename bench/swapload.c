@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * swapload - the workload of bench/scale: processes that swap, phase by phase.
+ * swapload - the workload of bench/scale and bench/fault: processes that swap, phase by
+ * phase.
  *
- * Each worker is a process on a CPU of its own with the same number of pages. All
- * workers do a phase, then the parent prints what it moved and how long the faults
+ * Each worker is a process (with --threads a thread of one process) on a CPU of its own
+ * with the same number of pages. All workers do a phase, then the parent prints what it moved and how long the faults
  * took. Every page carries a stamp of its owner, number and generation, which is
  * checked at each visit.
  *
@@ -11,7 +12,8 @@
  * one access that may fault. Of all accesses timed in a phase, the slowest F are taken
  * as the faults, F being the number of faults the kernel counted for the worker: an
  * access without a fault is two orders of magnitude faster than one with a fault, so
- * they do not mix. Nothing is traced, no system call is added.
+ * they do not mix. Nothing is traced, no system call is added. Likewise for the faults
+ * that had to wait for a read ("major"), which are the slowest of them.
  *
  * Exit status: 0 all is right, 1 wrong pages, 2 it could not run.
  */
@@ -65,13 +67,14 @@ struct phase {
 
 /* One a worker, in memory shared with the parent and locked. */
 struct result {
-	uint64_t touches, faults, wrong, verified;
+	uint64_t touches, faults, majors, wrong, verified;
 	uint64_t start_ns, end_ns, start_tsc, end_tsc;
 	uint32_t hist[BUCKETS];
 } __attribute__((aligned(64)));
 
 static struct {
 	unsigned int workers, first_cpu;
+	bool threads;
 	size_t pages;
 	uint64_t seed;
 	const char *cgroup, *fill_area;
@@ -186,11 +189,12 @@ static double bucket_value(unsigned int b)
 	return ((double)(b % SUB + SUB) + 0.5) * (double)(1ULL << shift);
 }
 
-static uint64_t faults_so_far(void)
+static uint64_t faults_so_far(uint64_t *majors)
 {
 	struct rusage u;
 
-	getrusage(RUSAGE_SELF, &u);
+	getrusage(opt.threads ? RUSAGE_THREAD : RUSAGE_SELF, &u);
+	*majors = u.ru_majflt;
 	return u.ru_minflt + u.ru_majflt;
 }
 
@@ -261,24 +265,29 @@ static void worker(unsigned int nr)
 	unsigned int gen = 0;
 	char *base;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	pin(opt.first_cpu + nr);
-	/* Our own code, stack and results stay: only the pages below are swapped. */
-	if (mlockall(MCL_CURRENT))
-		die("mlockall: %s", strerror(errno));
+	if (opt.threads) {
+		meet();			/* all stacks are there */
+		meet();			/* and locked, by the parent */
+	} else {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* Our own code, stack and results stay: only the pages below are swapped. */
+		if (mlockall(MCL_CURRENT))
+			die("mlockall: %s", strerror(errno));
+	}
 	base = mmap(NULL, opt.pages * PAGE, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (base == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
 	madvise(base, opt.pages * PAGE, MADV_NOHUGEPAGE);
 	for (unsigned int i = 0; i < opt.nphases; i++) {
-		uint64_t f;
+		uint64_t f, m0, m1;
 
 		meet();			/* the parent is ready */
 		if (opt.phases[i].kind != OUT) {
 			memset(r->hist, 0, sizeof(r->hist));
 			r->touches = 0;
-			f = faults_so_far();
+			f = faults_so_far(&m0);
 			meet();		/* everybody is */
 			/* our own clock: the parent may be late where CPUs are few */
 			if (!nr)
@@ -291,14 +300,20 @@ static void worker(unsigned int nr)
 			if (!nr)
 				mark(0);
 			meet();
-			r->faults = faults_so_far() - f;
+			r->faults = faults_so_far(&m1) - f;
+			r->majors = m1 - m0;
 		} else {
 			meet();
 			meet();
 		}
 		meet();			/* results are complete */
 	}
-	_exit(0);
+}
+
+static void *thread(void *nr)
+{
+	worker((uintptr_t)nr);
+	return NULL;
 }
 
 /* --- the parent ------------------------------------------------------------------ */
@@ -318,6 +333,33 @@ static void vmstat(uint64_t *in, uint64_t *out)
 	*in = p ? strtoull(p + 8, NULL, 10) : 0;
 	p = strstr(buf, "\npswpout ");
 	*out = p ? strtoull(p + 9, NULL, 10) : 0;
+}
+
+/* Of the I/O queues of all NVMe drives ("nvme0q3"), all CPUs together. */
+static uint64_t interrupts(void)
+{
+	uint64_t sum = 0;
+	char line[8192];
+	FILE *f = fopen("/proc/interrupts", "r");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char *p = strstr(line, " nvme"), *end;
+		unsigned int drive, queue;
+
+		if (!p || sscanf(p, " nvme%uq%u", &drive, &queue) != 2 || !queue)
+			continue;
+		p = strchr(line, ':');
+		for (p = p ? p + 1 : line; ; p = end) {
+			uint64_t n = strtoull(p, &end, 10);
+
+			if (end == p || (*end && *end != ' '))
+				break;
+			sum += n;
+		}
+	}
+	if (f)
+		fclose(f);
+	return sum;
 }
 
 static uint64_t anon_bytes(void)
@@ -360,11 +402,45 @@ static void page_out(void)
 	close(fd);
 }
 
-static void print_phase(const struct phase *p, uint64_t ns, uint64_t in, uint64_t out)
+struct times {
+	uint64_t n;
+	double avg, p50, p99, p999, max;
+};
+
+/* Of the slowest `n` accesses, from the top. */
+static struct times slowest(const uint64_t *hist, uint64_t n, double per_tick)
+{
+	struct times t = { 0 };
+	double total = 0;
+
+	for (int b = BUCKETS - 1; b >= 0 && t.n < n; b--) {
+		uint64_t take = hist[b] < n - t.n ? hist[b] : n - t.n;
+		double v = bucket_value(b) * per_tick;
+
+		if (!take)
+			continue;
+		if (!t.max)
+			t.max = v;
+		t.n += take;
+		total += v * take;
+		/* rank from above: the p-quantile is where (1-p) of them are slower */
+		if (!t.p999 && t.n * 1000 >= n)
+			t.p999 = v;
+		if (!t.p99 && t.n * 100 >= n)
+			t.p99 = v;
+		if (!t.p50 && t.n * 2 >= n)
+			t.p50 = v;
+	}
+	t.avg = t.n ? total / t.n : 0;
+	return t;
+}
+
+static void print_phase(const struct phase *p, uint64_t ns, uint64_t in, uint64_t out, uint64_t irqs)
 {
 	static uint64_t sum[BUCKETS];
-	uint64_t touches = 0, faults = 0, seen = 0, n = 0;
-	double per_tick = 0, total = 0, max = 0, p50 = 0, p99 = 0, p999 = 0;
+	uint64_t touches = 0, faults = 0, majors = 0;
+	struct times all, major;
+	double per_tick = 0;
 	uint64_t start = ~0ULL, end = 0;
 
 	memset(sum, 0, sizeof(sum));
@@ -382,51 +458,45 @@ static void print_phase(const struct phase *p, uint64_t ns, uint64_t in, uint64_
 		for (unsigned int i = 0; i < opt.workers; i++) {
 			touches += results[i].touches;
 			faults += results[i].faults;
+			majors += results[i].majors;
 			for (unsigned int b = 0; b < BUCKETS; b++)
 				sum[b] += results[i].hist[b];
 		}
 	}
 	if (faults > touches)
 		faults = touches;
-	/* The slowest `faults` accesses, from the top. */
-	for (int b = BUCKETS - 1; b >= 0 && seen < faults; b--) {
-		uint64_t take = sum[b] < faults - seen ? sum[b] : faults - seen;
-		double v = bucket_value(b) * per_tick;
-
-		if (!take)
-			continue;
-		if (!max)
-			max = v;
-		seen += take;
-		total += v * take;
-		n += take;
-		/* rank from above: the p-quantile is where (1-p) of them are slower */
-		if (!p999 && seen * 1000 >= faults)
-			p999 = v;
-		if (!p99 && seen * 100 >= faults)
-			p99 = v;
-		if (!p50 && seen * 2 >= faults)
-			p50 = v;
-	}
+	all = slowest(sum, faults, per_tick);
+	major = slowest(sum, majors < faults ? majors : faults, per_tick);
 	printf("phase {\"name\": \"%s\", \"passes\": %u, \"ns\": %llu, \"pages_in\": %llu, \"pages_out\": %llu, "
 	       "\"touches\": %llu, \"faults\": %llu, \"fault_avg_ns\": %.0f, \"fault_p50_ns\": %.0f, "
-	       "\"fault_p99_ns\": %.0f, \"fault_p999_ns\": %.0f, \"fault_max_ns\": %.0f, \"window\": %u}\n",
+	       "\"fault_p99_ns\": %.0f, \"fault_p999_ns\": %.0f, \"fault_max_ns\": %.0f, \"majors\": %llu, "
+	       "\"major_avg_ns\": %.0f, \"major_p50_ns\": %.0f, \"major_p99_ns\": %.0f, "
+	       "\"major_p999_ns\": %.0f, \"major_max_ns\": %.0f, \"nvme_irqs\": %llu, \"window\": %u}\n",
 	       p->name, p->passes, (unsigned long long)ns, (unsigned long long)in, (unsigned long long)out,
-	       (unsigned long long)touches, (unsigned long long)faults, n ? total / n : 0, p50, p99, p999, max,
-	       p->window);
+	       (unsigned long long)touches, (unsigned long long)faults, all.avg, all.p50, all.p99,
+	       all.p999, all.max, (unsigned long long)major.n, major.avg, major.p50, major.p99,
+	       major.p999, major.max, (unsigned long long)irqs, p->window);
 	fflush(stdout);
 }
 
-static void parent(pid_t *pids)
+static void parent(pid_t *pids, pthread_t *threads)
 {
 	uint64_t wrong = 0, verified = 0;
 
+	if (opt.threads)
+		meet();
+	/* the parent is not to be swapped either, nor on its way to a worker's CPU */
+	if (mlockall(MCL_CURRENT))
+		die("mlockall: %s", strerror(errno));
+	if (opt.threads)
+		meet();
 	for (unsigned int i = 0; i < opt.nphases; i++) {
 		const struct phase *p = &opt.phases[i];
-		uint64_t t, in0, out0, in1, out1;
+		uint64_t t, in0, out0, in1, out1, irqs;
 
 		meet();
 		vmstat(&in0, &out0);
+		irqs = interrupts();
 		meet();
 		t = now_ns();
 		if (p->kind == OUT) {
@@ -438,13 +508,15 @@ static void parent(pid_t *pids)
 		meet();
 		meet();
 		vmstat(&in1, &out1);
-		print_phase(p, t, in1 - in0, out1 - out0);
+		print_phase(p, t, in1 - in0, out1 - out0, interrupts() - irqs);
 	}
 	mark(255);
 	for (unsigned int i = 0; i < opt.workers; i++) {
 		int status;
 
-		if (waitpid(pids[i], &status, 0) < 0 || status)
+		if (opt.threads)
+			pthread_join(threads[i], NULL);
+		else if (waitpid(pids[i], &status, 0) < 0 || status)
 			die("worker %u ended with status %#x", i, status);
 		wrong += results[i].wrong;
 		verified += results[i].verified;
@@ -514,7 +586,7 @@ static void fill_area(void)
 static void usage(void)
 {
 	fprintf(stderr,
-		"usage: swapload --procs N --pages PER-WORKER [--seed S] [--cgroup DIR] PHASE...\n"
+		"usage: swapload --procs N | --threads N --pages PER-WORKER [--seed S] [--cgroup DIR] PHASE...\n"
 		"       swapload --cpu C --fill-area SYSFS-DIR\n"
 		"PHASE is KIND[:PASSES][@WINDOW][=NAME]; KIND is\n"
 		"  fill     write every page, in order     read     read every page, in order\n"
@@ -572,6 +644,7 @@ static void add_phase(char *text)
 int main(int argc, char **argv)
 {
 	pthread_barrierattr_t attr;
+	pthread_t threads[MAX_WORKERS];
 	pid_t pids[MAX_WORKERS];
 	size_t len;
 
@@ -584,7 +657,10 @@ int main(int argc, char **argv)
 			usage();
 		if (!strcmp(argv[i], "--procs"))
 			opt.workers = number(argv[++i], MAX_WORKERS);
-		else if (!strcmp(argv[i], "--pages"))
+		else if (!strcmp(argv[i], "--threads")) {
+			opt.workers = number(argv[++i], MAX_WORKERS);
+			opt.threads = true;
+		} else if (!strcmp(argv[i], "--pages"))
 			opt.pages = number(argv[++i], 1UL << 31);
 		else if (!strcmp(argv[i], "--seed"))
 			opt.seed = number(argv[++i], ~0ULL);
@@ -617,13 +693,19 @@ int main(int argc, char **argv)
 	if (pthread_barrier_init(barrier, &attr, opt.workers + 1))
 		die("cannot make a barrier");
 	for (unsigned int i = 0; i < opt.workers; i++) {
+		if (opt.threads) {
+			errno = pthread_create(&threads[i], NULL, thread, (void *)(uintptr_t)i);
+			if (errno)
+				die("pthread_create: %s", strerror(errno));
+			continue;
+		}
 		pids[i] = fork();
 		if (pids[i] < 0)
 			die("fork: %s", strerror(errno));
-		if (!pids[i])
+		if (!pids[i]) {
 			worker(i);
+			_exit(0);
+		}
 	}
-	/* the parent is not to be swapped either, nor on its way to a worker's CPU */
-	mlockall(MCL_CURRENT);
-	parent(pids);
+	parent(pids, threads);
 }
