@@ -159,7 +159,7 @@ SSW_BODY(faultdev, null_blk_with_poll_queues)
 	static const struct way ways[] = {
 		{ "auto", .bio = true }, { "bio", .bio = true },
 		/* It has none of the one kind, so the other is what was not asked for. */
-		{ "direct", .irq = true }, { "off" },
+		{ "direct", .irq = true, .no_poll = true }, { "off" },
 	};
 	int ret;
 
