@@ -271,6 +271,7 @@ static void ssw_test_parse_boot(struct kunit *test)
 		{ NULL, false, false },
 	};
 	const unsigned int lru = IS_ENABLED(CONFIG_SCALESWAP_LRU) ? BIT(SSW_MECH_LRU) : 0;
+	const unsigned int poll = IS_ENABLED(CONFIG_SCALESWAP_POLL) ? BIT(SSW_MECH_POLL) : 0;
 	unsigned int mechs;
 	int i;
 
@@ -283,7 +284,9 @@ static void ssw_test_parse_boot(struct kunit *test)
 				    want[i].arg);
 	}
 	ssw_parse_boot("on", &mechs, false);
-	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | lru);
+	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | lru | poll);
+	ssw_parse_boot("poll", &mechs, false);
+	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | poll);
 	ssw_parse_boot("lru", &mechs, false);
 	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | lru);
 	ssw_parse_boot("core", &mechs, false);
