@@ -7,7 +7,8 @@
  * order at a time, so that small blocks do not break up large ones. Single pages
  * that other CPUs are likely to want back have clusters of their own, some CPUs
  * one together, a lane: a cluster is a part of the swap cache with a lock, and
- * these CPUs would meet the owner there in the one that it fills. From full clusters nothing can be had, so they are on no list until a slot is freed,
+ * these CPUs would meet the owner there in the one that it fills. From full
+ * clusters nothing can be had, so they are on no list until a slot is freed,
  * and then whoever freed it queues them to the owner.
  *
  * All functions but ssw_cluster_freed(), ssw_cluster_queue() and

@@ -454,8 +454,11 @@ SSW_BODY(faultdev, swapoff_of_a_drive_that_goes)
 	if (!pid)
 		_exit(-ssw_swapoff(dev));
 	/* It brings pages in, and has come some way. */
-	for (int i = 0; i < 2000 && ssw_area_exists(t) && ssw_area(t, "used") > used * 98 / 100; i++)
+	for (int i = 0; i < 2000; i++) {
+		if (!ssw_area_exists(t) || ssw_area(t, "used") <= used * 98 / 100)
+			break;
 		usleep(500);
+	}
 	TH_LOG("removed with %lld of %lld pages in use", ssw_area(t, "used"), used);
 	EXPECT_EQ(0, pull(pci));
 	/* Ends, with pages or without; if not for now then the test's own guard says so. */
