@@ -29,8 +29,8 @@ workingset_update_node folio_mark_accessed __remove_mapping""".split()
 TOGETHER = {"shrink_lruvec": ["shrink_lruvec", "get_scan_count", "ssw_shrink_lruvec"]}
 
 rows = [json.loads(line) for line in open(f"{BUILD}/results/scale/instr.jsonl")]
-last = {r["key"]["column"]: r for r in rows}
-base, off = last["base"], last["off"]
+off = [r for r in rows if r["key"]["column"] == "off"][-1]
+base = [r for r in rows if r["key"]["column"] == "base" and r["key"]["how"] == off["key"]["how"]][-1]
 functions = {}
 for window, what in (("1", "swap_out"), ("2", "swap_in")):
     counts = {}
