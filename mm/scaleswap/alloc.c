@@ -379,7 +379,7 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 {
 	int order = folio_order(folio);
 	int cpu = raw_smp_processor_id();
-	unsigned int lane = ssw_lru_lane(folio);
+	unsigned int lane = ssw_lru_lane(folio, cpu);
 	enum ssw_result result;
 	struct ssw_order *o;
 	unsigned int seq;

@@ -28,7 +28,7 @@
  *    read over first: what it waits for may be that this read ends.
  * 3. A read that fails on the way of a driver, or that a queue refuses since it
  *    cannot poll any more, is done again by an ordinary bio; the folio stays locked.
- *    So errors, retries and messages are the base kernel's. That may block for as
+ *    So errors and retries are the base kernel's. That may block for as
  *    long as a queue is frozen, and a queue may be frozen until the worker has found
  *    a read ended: so the worker does not do it, and does not share bios with who does.
  */
@@ -74,6 +74,7 @@ bool ssw_fault_readahead = true;
  * struct ssw_read - a critical read, on the stack of the fault
  * @plug: SSW_CRITICAL, so that scaleswap_read_submit() knows it
  * @area: of the page
+ * @mode: ssw_fault_mode, read once for a fault
  * @how: as which of enum ssw_fault_mode it was submitted: SSW_FAULT_DIRECT,
  *       SSW_FAULT_BIO, or SSW_FAULT_OFF if there is nothing to poll for
  * @cookie: of the driver, for SSW_FAULT_DIRECT
@@ -84,6 +85,7 @@ bool ssw_fault_readahead = true;
 struct ssw_read {
 	struct swap_iocb *plug;
 	struct ssw_area *area;
+	enum ssw_fault_mode mode;
 	enum ssw_fault_mode how;
 	u64 cookie;
 	struct ssw_read_bio *rb;
@@ -310,7 +312,6 @@ fallback:
 bool __scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
 			     struct swap_iocb **plug)
 {
-	enum ssw_fault_mode mode = READ_ONCE(ssw_fault_mode);
 	unsigned long slot = swp_offset(folio->swap);
 	struct ssw_read *read;
 	bool direct, bio;
@@ -318,8 +319,8 @@ bool __scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
 	if (!plug || *plug != SSW_CRITICAL)
 		return false;
 	read = container_of(plug, struct ssw_read, plug);
-	direct = mode != SSW_FAULT_BIO && read->area->can_direct;
-	bio = mode != SSW_FAULT_DIRECT && read->area->can_bio;
+	direct = read->mode != SSW_FAULT_BIO && read->area->can_direct;
+	bio = read->mode != SSW_FAULT_DIRECT && read->area->can_bio;
 
 	if (direct && ssw_submit_direct(read, folio, si)) {
 		read->how = SSW_FAULT_DIRECT;
@@ -441,7 +442,11 @@ struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy 
 				 ssw_readahead_fn vma_readahead)
 {
 	struct ssw_area *area = READ_ONCE(ssw_areas[swp_type(entry)]);
-	struct ssw_read read = { .plug = SSW_CRITICAL, .area = area };
+	struct ssw_read read = {
+		.plug = SSW_CRITICAL,
+		.area = area,
+		.mode = READ_ONCE(ssw_fault_mode),
+	};
 	struct folio *folio;
 	bool allocated;
 
@@ -449,7 +454,7 @@ struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy 
 	 * Without an area, an entry is wrong and found to be. Who must not wait
 	 * must not poll: the read is only to be begun.
 	 */
-	if (!area || READ_ONCE(ssw_fault_mode) == SSW_FAULT_OFF ||
+	if (!area || read.mode == SSW_FAULT_OFF ||
 	    (vmf && vmf->flags & FAULT_FLAG_RETRY_NOWAIT))
 		return vma_readahead ? vma_readahead(entry, gfp, mpol, ilx, vmf) :
 				       swap_cluster_readahead(entry, gfp, mpol, ilx);

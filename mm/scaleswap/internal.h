@@ -353,9 +353,9 @@ static inline void ssw_deleg_add(enum ssw_deleg_item item)
 extern unsigned int ssw_lru_shards;
 unsigned int ssw_lru_own(void);
 #ifdef CONFIG_SCALESWAP_LRU
-unsigned int ssw_lru_lane(const struct folio *folio);
+unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu);
 #else
-static inline unsigned int ssw_lru_lane(const struct folio *folio)
+static inline unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu)
 {
 	return 0;
 }

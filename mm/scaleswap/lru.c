@@ -87,19 +87,20 @@ unsigned int ssw_lru_own(void)
 /**
  * ssw_lru_lane - in which lane of an own area a folio is to be swapped out
  * @folio: the folio
+ * @cpu: whose area it is
  *
- * Context: any; a hint if the task may move.
- * Return: 0 if it is in this CPU's shard or in none, else 1 to SSW_NR_LANES, by
+ * Context: any.
+ * Return: 0 if it is in that CPU's shard or in none, else 1 to SSW_NR_LANES, by
  * shard: who has that one is likely to want it back.
  */
-unsigned int ssw_lru_lane(const struct folio *folio)
+unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu)
 {
 	unsigned int id;
 
 	if (!scaleswap_lru_on())
 		return 0;
 	id = scaleswap_lru_id(folio);
-	return id && id != ssw_lru_own() ? 1 + id % SSW_NR_LANES : 0;
+	return id && id != ssw_lru_home(cpu) ? 1 + id % SSW_NR_LANES : 0;
 }
 
 /* --- shards --------------------------------------------------------------- */
