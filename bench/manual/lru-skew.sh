@@ -7,12 +7,13 @@
 # the hot ones stay. What counts is how many pages were swapped in by 16 sweeps, with
 # one list (scaleswap=core) and with shards (scaleswap=on), in interleaved boots.
 #
-#   bench/manual/lru-skew.sh [PAIRS]      default 5; writes bench/results/lru-skew.json
+#   bench/manual/lru-skew.sh [PAIRS]      default 5; writes bench/results/lru-skew.json;
+#                                         KERNEL=NAME|BZIMAGE, default test
 #
 # Emulated (TCG, one host thread, 4 vCPUs in turns); counts, no times.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-pairs=${1:-5}
+pairs=${1:-5} kernel=${KERNEL:-test}
 guest=$(mktemp) out=$(mktemp)
 trap 'rm -f "$guest" "$out"' EXIT
 cat >"$guest" <<'END2'
@@ -76,7 +77,7 @@ END2
 for ((i = 0; i < pairs; i++)); do
 	for how in core on; do
 		echo "how $how"
-		scripts/boot --kernel test --cpus 4 --mem 512 --nvme 4 --nvme-size 64 --with base --with python \
+		scripts/boot --kernel "$kernel" --cpus 4 --mem 512 --nvme 4 --nvme-size 64 --with base --with python \
 			--timeout 300 --append "scaleswap=$how kunit.enable=0" "$guest"
 	done
 done | tee "$out"
@@ -101,6 +102,8 @@ data = {"command": f"bench/manual/lru-skew.sh {sys.argv[2]}", "kernel": "test",
         "emulated": "QEMU TCG, one host thread, 4 vCPUs, NVMe drives emulated",
         "swapped_in_16_sweeps": {h: {"median": statistics.median(v), "min": min(v), "max": max(v)} for h, v in total.items() if v},
         "runs": runs}
-json.dump(data, open("bench/results/lru-skew.json", "w"), indent=1)
+with open("bench/results/lru-skew.json", "w") as f:
+    json.dump(data, f, indent=1)
+    f.write("\n")
 print(json.dumps(data["swapped_in_16_sweeps"]))
 PY

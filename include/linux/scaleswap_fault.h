@@ -16,6 +16,7 @@ struct mempolicy;
 struct swap_info_struct;
 struct swap_iocb;
 struct vm_fault;
+struct writeback_control;
 
 /* swap_vma_readahead(), which only its own file knows */
 typedef struct folio *(*ssw_readahead_fn)(swp_entry_t entry, gfp_t gfp,
@@ -31,6 +32,8 @@ struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy 
 				 ssw_readahead_fn vma_readahead);
 bool __scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
 			     struct swap_iocb **plug);
+bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
+			      struct swap_info_struct *si);
 bool scaleswap_poll_wanted(void);
 
 /**
@@ -62,6 +65,13 @@ static inline struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp,
 static inline bool __scaleswap_read_submit(struct folio *folio,
 					   struct swap_info_struct *si,
 					   struct swap_iocb **plug)
+{
+	return false;
+}
+
+static inline bool __scaleswap_write_submit(struct folio *folio,
+					    struct writeback_control *wbc,
+					    struct swap_info_struct *si)
 {
 	return false;
 }
@@ -111,7 +121,8 @@ static inline bool scaleswap_skip_busy(gfp_t gfp)
 }
 
 /**
- * scaleswap_read_submit - submit a critical read on a queue that is polled
+ * scaleswap_read_submit - submit a critical read on a queue that is polled, or
+ *                         collect pages that nobody waits for in one bio
  * @folio: locked, in the swap cache, to be read from the device
  * @si: its area
  * @plug: as given to swap_read_folio(); says whether the page is critical
@@ -123,6 +134,23 @@ static inline bool scaleswap_read_submit(struct folio *folio, struct swap_info_s
 					 struct swap_iocb **plug)
 {
 	return scaleswap_poll_on() && __scaleswap_read_submit(folio, si, plug);
+}
+
+/**
+ * scaleswap_write_submit - collect pages that are to be written in one bio
+ * @folio: locked, in the swap cache, dirty; unlocked and under writeback if taken
+ * @wbc: who writes it
+ * @si: its area
+ *
+ * Without a plug nothing is collected.
+ *
+ * Context: process context, may sleep.
+ * Return: false if the caller has to write it.
+ */
+static inline bool scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
+					  struct swap_info_struct *si)
+{
+	return scaleswap_poll_on() && __scaleswap_write_submit(folio, wbc, si);
 }
 
 #endif /* _LINUX_SCALESWAP_FAULT_H */

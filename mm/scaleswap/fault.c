@@ -237,8 +237,10 @@ static void ssw_submit_bio(struct ssw_read *read, struct folio *folio,
 	read->rb = rb;
 	/*
 	 * In a plug it would wait for an unplug that comes after the polling. What is
-	 * there already must not wait for this one, which may wait for a frozen queue.
+	 * there already must not wait for this one, which may wait for a frozen queue;
+	 * nor this one for that.
 	 */
+	ssw_span_flush(false);
 	blk_flush_plug(plug, false);
 	current->plug = NULL;
 	submit_bio(bio);
@@ -317,7 +319,7 @@ bool __scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
 	bool direct, bio;
 
 	if (!plug || *plug != SSW_CRITICAL)
-		return false;
+		return ssw_read_batched(folio, si);
 	read = container_of(plug, struct ssw_read, plug);
 	direct = read->mode != SSW_FAULT_BIO && read->area->can_direct;
 	bio = read->mode != SSW_FAULT_DIRECT && read->area->can_bio;
@@ -400,8 +402,9 @@ static void ssw_read_ahead(struct ssw_read *read, swp_entry_t entry, gfp_t gfp,
 				swap_cluster_readahead(entry, gfp, mpol, ilx);
 	if (folio)
 		folio_put(folio);
+	/* Off to the device, before polling. That may sleep; the rest does not. */
+	ssw_span_flush(true);
 	list_del(&read->cb.list);
-	/* Off to the device, before polling. */
 	blk_flush_plug(current->plug, false);
 	blk_finish_plug(&plug);
 }
@@ -629,9 +632,14 @@ static int __init ssw_fault_init(void)
 	ssw_again_wq = alloc_workqueue("scaleswap_again", WQ_MEM_RECLAIM | WQ_UNBOUND, 1);
 	if (!ssw_again_wq)
 		goto err_wq;
+	err = ssw_io_init();
+	if (err)
+		goto err_again_wq;
 	static_branch_enable(&scaleswap_poll_key);
 	return 0;
 
+err_again_wq:
+	destroy_workqueue(ssw_again_wq);
 err_wq:
 	destroy_workqueue(ssw_reap_wq);
 err_again_bios:

@@ -85,6 +85,8 @@ enum ssw_mech {
  * @SSW_READ_IRQ: read from a device, neither of these
  * @SSW_READ_LATE: polled for in vain, and handed over to the worker
  * @SSW_READ_AGAIN: read again by an ordinary bio, as a first read failed
+ * @SSW_IO_BATCHES: bios made for neighbours on a device, written or read ahead
+ * @SSW_IO_BATCHED: pages in these
  * @SSW_NR_STAT_ITEMS: number of the above
  */
 enum ssw_stat_item {
@@ -100,6 +102,8 @@ enum ssw_stat_item {
 	SSW_READ_IRQ,
 	SSW_READ_LATE,
 	SSW_READ_AGAIN,
+	SSW_IO_BATCHES,
+	SSW_IO_BATCHED,
 	SSW_NR_STAT_ITEMS,
 };
 
@@ -388,6 +392,15 @@ extern unsigned int ssw_fault_mode;
 extern unsigned int ssw_fault_poll_us;
 extern bool ssw_fault_readahead;
 void ssw_fault_area_init(struct ssw_area *area);
+
+/* io.c */
+/* 512 KiB with pages of 4: as much as the plug merges for a drive that takes it */
+#define SSW_BIO_PAGES		128
+#define SSW_BIO_PAGES_MAX	BIO_MAX_VECS
+extern unsigned int ssw_bio_pages;
+bool ssw_read_batched(struct folio *folio, struct swap_info_struct *si);
+void ssw_span_flush(bool sleep);
+int ssw_io_init(void);
 #else
 static inline void ssw_fault_area_init(struct ssw_area *area)
 {

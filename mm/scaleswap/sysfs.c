@@ -160,6 +160,8 @@ SSW_STAT_ATTR(reads_bio, ssw_stat_read(SSW_READ_BIO));
 SSW_STAT_ATTR(reads_irq, ssw_stat_read(SSW_READ_IRQ));
 SSW_STAT_ATTR(reads_late, ssw_stat_read(SSW_READ_LATE));
 SSW_STAT_ATTR(reads_again, ssw_stat_read(SSW_READ_AGAIN));
+SSW_STAT_ATTR(batches, ssw_stat_read(SSW_IO_BATCHES));
+SSW_STAT_ATTR(batched, ssw_stat_read(SSW_IO_BATCHED));
 
 static const char * const ssw_fault_modes[SSW_NR_FAULT_MODES] = {
 	[SSW_FAULT_OFF] = "off",
@@ -234,15 +236,39 @@ static ssize_t readahead_store(struct kobject *kobj, struct kobj_attribute *attr
 
 static struct kobj_attribute readahead_attr = __ATTR_RW(readahead);
 
+static ssize_t bio_pages_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_bio_pages));
+}
+
+static ssize_t bio_pages_store(struct kobject *kobj, struct kobj_attribute *attr,
+			       const char *buf, size_t count)
+{
+	unsigned int v;
+
+	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || !v || v > SSW_BIO_PAGES_MAX) {
+		pr_warn_ratelimited("fault/bio_pages takes a number from 1 to %u\n",
+				    SSW_BIO_PAGES_MAX);
+		return -EINVAL;
+	}
+	WRITE_ONCE(ssw_bio_pages, v);
+	return count;
+}
+
+static struct kobj_attribute bio_pages_attr = __ATTR_RW(bio_pages);
+
 static struct attribute *ssw_fault_attrs[] = {
 	&mode_attr.attr,
 	&poll_us_attr.attr,
 	&readahead_attr.attr,
+	&bio_pages_attr.attr,
 	&reads_direct_attr.attr,
 	&reads_bio_attr.attr,
 	&reads_irq_attr.attr,
 	&reads_late_attr.attr,
 	&reads_again_attr.attr,
+	&batches_attr.attr,
+	&batched_attr.attr,
 	NULL,
 };
 

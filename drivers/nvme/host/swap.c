@@ -525,8 +525,8 @@ static void nvme_swap_recover(struct nvme_swap_queue *q, unsigned int late)
 			nvme_warn_reset(dev, csts);
 	}
 	/*
-	 * The reset work disables the controller itself. It also unfreezes the request
-	 * queues, which lockdep wants done by who froze them.
+	 * The reset work disables the controller itself, and unfreezes the request queues
+	 * that it has frozen.
 	 */
 	if (nvme_reset_ctrl(&dev->ctrl)) {
 		if (nvme_state_terminal(&dev->ctrl))

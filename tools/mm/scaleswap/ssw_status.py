@@ -34,6 +34,8 @@ pages that faults wait for:
   fault/readahead     1: neighbours are read     fault/reads_*    read directly, by a
                       behind them                polled bio, by interrupt; of all these:
                                                  handed over (late), read twice (again)
+  fault/bio_pages     most pages in one bio      fault/batched    pages written or read ahead
+                                                 in bios of several (batches)
 """
 
 NUMBERS = ('cpu', 'node', 'device_node', 'pages', 'used', 'priority', 'allocs_home',
@@ -50,8 +52,8 @@ FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap'
 NO_SHARD = 'no_shard'
 # These are about reading pages, not about slots.
 POLL = ('no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited')
-FAULT = ('mode', 'poll_us', 'readahead', 'reads_direct', 'reads_bio', 'reads_irq', 'reads_late',
-         'reads_again')
+FAULT = ('mode', 'poll_us', 'readahead', 'bio_pages', 'reads_direct', 'reads_bio', 'reads_irq',
+         'reads_late', 'reads_again', 'batches', 'batched')
 # The only one in there that is a word.
 MODE = 'mode'
 READS = 'reads_'

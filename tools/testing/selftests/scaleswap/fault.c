@@ -8,9 +8,8 @@
 
 FAULT_FIXTURE(fault, SSW_NEED_ON | SSW_NEED_DIR)
 
-#define PAGES	256
-/* Faults of others that may come in between: of a shell, for one. */
-#define OTHERS	16
+#define PAGES	FAULT_PAGES
+#define OTHERS	FAULT_OTHERS
 
 /* An area on the first spare drive, and the process on its CPU. */
 #define ON_ONE_DRIVE()								\
@@ -18,12 +17,6 @@ FAULT_FIXTURE(fault, SSW_NEED_ON | SSW_NEED_DIR)
 		ASSERT_EQ(0, ssw_mkswap(ssw_bdev(0), 8000));			\
 		ASSERT_LE(0, ssw_on_cpu(ssw_bdev(0), 0));			\
 		ASSERT_EQ(0, ssw_pin(0));					\
-	} while (0)
-
-#define EXPECT_ABOUT(want, seen)						\
-	do {									\
-		EXPECT_LE((long long)(want), (long long)(seen));		\
-		EXPECT_GE((long long)(want) + OTHERS, (long long)(seen));	\
 	} while (0)
 
 /* --- tunables ---------------------------------------------------------------- */
@@ -55,6 +48,7 @@ SSW_TEST_F(fault, tunables)
 {
 	static const char * const counters[] = {
 		"reads_direct", "reads_bio", "reads_irq", "reads_late", "reads_again",
+		"batches", "batched",
 	};
 	static const char * const modes[] = { "off", "bio", "direct", "auto" };
 	char path[128], val[32];
@@ -65,11 +59,14 @@ SSW_TEST_F(fault, tunables)
 	/* As set by the fixture, which sets what is the default. */
 	EXPECT_EQ(100, fault_num("poll_us"));
 	EXPECT_EQ(1, fault_num("readahead"));
+	EXPECT_EQ(128, fault_num("bio_pages"));
 	taken(_metadata, "poll_us", "0", "0");
 	taken(_metadata, "poll_us", "100000\n", "100000");
 	taken(_metadata, "poll_us", "0x10", "16");
 	taken(_metadata, "readahead", "0", "0");
 	taken(_metadata, "readahead", "1\n", "1");
+	taken(_metadata, "bio_pages", "1", "1");
+	taken(_metadata, "bio_pages", "256\n", "256");
 	taken(_metadata, "mode", "off", "off");
 	refused(_metadata, "poll_us", "100001", EINVAL);
 	refused(_metadata, "poll_us", "-1", EINVAL);
@@ -78,6 +75,10 @@ SSW_TEST_F(fault, tunables)
 	refused(_metadata, "poll_us", "ten", EINVAL);
 	refused(_metadata, "readahead", "2", EINVAL);
 	refused(_metadata, "readahead", "maybe", EINVAL);
+	refused(_metadata, "bio_pages", "0", EINVAL);
+	refused(_metadata, "bio_pages", "257", EINVAL);
+	refused(_metadata, "bio_pages", "-1", EINVAL);
+	refused(_metadata, "bio_pages", "many", EINVAL);
 	refused(_metadata, "mode", "of", EINVAL);
 	refused(_metadata, "mode", "Direct", EINVAL);
 	refused(_metadata, "mode", "direct,bio", EINVAL);
@@ -85,6 +86,7 @@ SSW_TEST_F(fault, tunables)
 	EXPECT_EQ(-EINVAL, ssw_write_n(FAULT "mode", "off\0auto", 8));
 	EXPECT_EQ(-EINVAL, ssw_write_n(FAULT "poll_us", "1\0002", 3));
 	EXPECT_EQ(-EINVAL, ssw_write_n(FAULT "readahead", "1\0002", 3));
+	EXPECT_EQ(-EINVAL, ssw_write_n(FAULT "bio_pages", "1\0002", 3));
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
 		snprintf(path, sizeof(path), FAULT "%s", counters[i]);
 		EXPECT_LE(0, ssw_num(path)) TH_LOG("%s", counters[i]);
@@ -495,6 +497,93 @@ SSW_BODY(fault, readahead)
 	ASSERT_EQ(0, fault_set("readahead", "1"));
 }
 
+/* --- several pages in a bio ------------------------------------------------------ */
+
+struct disk_stat {
+	long long reads, read_merges, writes, write_merges, sectors;
+};
+
+static struct disk_stat disk_stat(const char *dev, const struct disk_stat *from)
+{
+	char path[128], line[512];
+	struct disk_stat s = { };
+	long long skip;
+
+	snprintf(path, sizeof(path), "/sys/class/block/%s/stat", strrchr(dev, '/') + 1);
+	if (ssw_read(path, line, sizeof(line)) < 0 ||
+	    sscanf(line, "%lld %lld %lld %lld %lld %lld %lld", &s.reads, &s.read_merges, &skip,
+		   &skip, &s.writes, &s.write_merges, &s.sectors) != 7)
+		s.writes = SSW_NO_VALUE;
+	if (from) {
+		s.reads -= from->reads;
+		s.read_merges -= from->read_merges;
+		s.writes -= from->writes;
+		s.write_merges -= from->write_merges;
+		s.sectors -= from->sectors;
+	}
+	return s;
+}
+
+/*
+ * Neighbours on the device are written by one bio, and read ahead by one: few commands,
+ * and nothing for the block layer to merge. With one page in a bio it is the block layer
+ * that does it, as in the base kernel.
+ */
+SSW_BODY(fault, batches)
+{
+	static const char * const most[] = { "128", "8", "1" };
+
+	NEED_FAULT();
+	ON_ONE_DRIVE();
+	for (size_t m = 0; m < ARRAY_SIZE(most); m++) {
+		int n = atoi(most[m]);
+		struct disk_stat s;
+		long long batches, batched;
+		char *p;
+
+		ASSERT_EQ(0, fault_set("bio_pages", most[m]));
+		ASSERT_EQ(0, ssw_write(CLUSTER, "3"));
+		batches = fault_num("batches");
+		batched = fault_num("batched");
+		s = disk_stat(ssw_bdev(0), NULL);
+		p = fault_out(PAGES, m + 1, false);
+		ASSERT_NE(NULL, p);
+		s = disk_stat(ssw_bdev(0), &s);
+		batches = fault_num("batches") - batches;
+		batched = fault_num("batched") - batched;
+		printf("# %s pages in a bio: %lld bios of %lld pages; %lld writes, %lld merges, %lld pages\n",
+		       most[m], batches, batched, s.writes, s.write_merges, s.sectors / 8);
+		EXPECT_ABOUT(PAGES, s.sectors / 8);
+		if (n > 1) {
+			EXPECT_ABOUT(PAGES, batched);
+			EXPECT_ABOUT(PAGES / n, batches);
+			EXPECT_ABOUT(PAGES / n, s.writes);
+			EXPECT_GE(OTHERS, s.write_merges);
+		} else {
+			EXPECT_EQ(0, batched);
+			EXPECT_LE(PAGES / 2, s.write_merges);
+		}
+
+		/* One page in eight is waited for, seven are read ahead. */
+		batched = fault_num("batched");
+		s = disk_stat(ssw_bdev(0), NULL);
+		EXPECT_EQ(0, ssw_wrong(p, PAGES, m + 1));
+		s = disk_stat(ssw_bdev(0), &s);
+		batched = fault_num("batched") - batched;
+		printf("# %lld pages read ahead by bios of several; %lld reads, %lld merges\n",
+		       batched, s.reads, s.read_merges);
+		EXPECT_GE(PAGES / 2, s.reads);
+		if (n > 1) {
+			EXPECT_LE(PAGES / 2, batched);
+			EXPECT_GE(OTHERS, s.read_merges);
+		} else {
+			EXPECT_EQ(0, batched);
+			EXPECT_LE(PAGES / 2, s.read_merges);
+		}
+		munmap(p, PAGES * SSW_PAGE);
+	}
+}
+
 /* --- polling has a limit ------------------------------------------------------------ */
 
 /* Polled for no time at all, reads are handed over; and the area can go at once. */
@@ -718,20 +807,7 @@ SSW_BODY(fault, failed_reads)
 /* How often the kernel has said that an area cannot be polled, since boot. */
 static int said_so(void)
 {
-	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC), found = 0;
-	char line[8192];
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	while ((n = read(fd, line, sizeof(line) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
-		if (n < 0)
-			continue;
-		line[n] = 0;
-		found += !!strstr(line, "is on a device without queues to poll");
-	}
-	close(fd);
-	return found;
+	return fault_said("is on a device without queues", " to poll");
 }
 
 /* nvme.swap_queues=0 nvme.poll_queues=0: all works, is counted, and said once. */

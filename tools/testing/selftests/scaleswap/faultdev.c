@@ -5,76 +5,34 @@
  * tests leave the machine with a drive less: they stand at the end.
  */
 #include "ssw_fault.h"
+#include <glob.h>
 #include <linux/loop.h>
 
 FAULT_FIXTURE(faultdev, SSW_NEED_ON | SSW_NEED_DIR)
 
-#define PAGES	256
-#define OTHERS	16
+#define PAGES	FAULT_PAGES
+#define OTHERS	FAULT_OTHERS
 #define LOADS	6
 
-#define EXPECT_ABOUT(want, seen)						\
-	do {									\
-		EXPECT_LE((long long)(want), (long long)(seen));		\
-		EXPECT_GE((long long)(want) + OTHERS, (long long)(seen));	\
-	} while (0)
-
 /* --- which device can do what ------------------------------------------------- */
-
-struct way {
-	const char *mode;
-	bool direct, bio, irq, no_poll;
-};
-
-/* Read from an area on @dev in several modes; each way is as told. */
-static void reads(struct __test_metadata *_metadata, const char *dev, const struct way *ways,
-		  size_t n)
-{
-	ASSERT_LE(0, ssw_on_cpu(dev, 0)) TH_LOG("%s", dev);
-	ASSERT_EQ(0, ssw_pin(0));
-	ASSERT_EQ(0, ssw_write(CLUSTER, "0"));
-	for (size_t i = 0; i < n; i++) {
-		struct fault_count c;
-		char *p;
-
-		ASSERT_EQ(0, fault_set("mode", ways[i].mode));
-		for (int shared = 0; shared <= 1; shared++) {
-			p = fault_out(PAGES, i + 1, shared);
-			ASSERT_NE(NULL, p);
-			fault_read(&c, "");
-			EXPECT_EQ(0, ssw_wrong(p, PAGES, i + 1)) TH_LOG("%s", dev);
-			c = fault_since(&c, "");
-			TH_LOG("%s, %s%s", dev, ways[i].mode, shared ? ", shared" : "");
-			fault_print(ways[i].mode, &c);
-			EXPECT_LE(PAGES * 9 / 10, c.major);
-			EXPECT_ABOUT(ways[i].direct ? c.major : 0, c.direct);
-			EXPECT_ABOUT(ways[i].bio ? c.major : 0, c.bio);
-			EXPECT_ABOUT(ways[i].irq ? c.major : 0, c.irq);
-			EXPECT_ABOUT(ways[i].no_poll ? c.major : 0, c.no_poll);
-			EXPECT_EQ(0, c.again + c.unfit);
-			munmap(p, PAGES * SSW_PAGE);
-		}
-	}
-	EXPECT_EQ(0, fault_swapoff(dev, 120));
-}
 
 /* A file system that leaves the I/O to the block layer is as good as the drive. */
 SSW_BODY(faultdev, ext4_file)
 {
-	static const struct way ways[] = {
+	static const struct fault_way ways[] = {
 		{ "direct", .direct = true }, { "off" },
 	};
 
 	NEED_QUEUES();
 	ASSERT_EQ(0, ssw_mkfile(ssw_file(0), 2000));
-	reads(_metadata, ssw_file(0), ways, ARRAY_SIZE(ways));
+	fault_reads(_metadata, ssw_file(0), ways, ARRAY_SIZE(ways));
 	unlink(ssw_file(0));
 }
 
 /* Sectors of a partition do not begin with those of the drive. */
 SSW_BODY(faultdev, partition)
 {
-	static const struct way ways[] = {
+	static const struct fault_way ways[] = {
 		{ "direct", .direct = true }, { "bio", .bio = true }, { "off" },
 	};
 	char dev[80];
@@ -85,14 +43,14 @@ SSW_BODY(faultdev, partition)
 	ASSERT_EQ(0, ret);
 	snprintf(dev, sizeof(dev), "%sp7", ssw_bdev(0));
 	EXPECT_EQ(0, ssw_mkswap(dev, 8000));
-	reads(_metadata, dev, ways, ARRAY_SIZE(ways));
+	fault_reads(_metadata, dev, ways, ARRAY_SIZE(ways));
 	EXPECT_EQ(0, ssw_partition(ssw_bdev(0), 7, 0, 0));
 }
 
 /* It is a queue of its own, but has no poll queues. */
 SSW_BODY(faultdev, loop_device)
 {
-	static const struct way ways[] = {
+	static const struct fault_way ways[] = {
 		{ "auto", .irq = true, .no_poll = true },
 		{ "direct", .irq = true, .no_poll = true },
 		{ "bio", .irq = true, .no_poll = true },
@@ -113,7 +71,7 @@ SSW_BODY(faultdev, loop_device)
 	ASSERT_LE(0, file);
 	ASSERT_LE(0, loop);
 	ASSERT_EQ(0, ioctl(loop, LOOP_SET_FD, file));
-	reads(_metadata, dev, ways, ARRAY_SIZE(ways));
+	fault_reads(_metadata, dev, ways, ARRAY_SIZE(ways));
 	EXPECT_EQ(0, ioctl(loop, LOOP_CLR_FD, 0));
 	close(loop);
 	close(file);
@@ -121,42 +79,9 @@ SSW_BODY(faultdev, loop_device)
 	unlink(ssw_file(0));
 }
 
-#define NULLB	"/sys/kernel/config/nullb/sswpoll"
-
-static void nullb_gone(void)
-{
-	swapoff("/dev/sswpoll");
-	ssw_write(NULLB "/power", "0");
-	rmdir(NULLB);
-}
-
-/* A small RAM device with @poll poll queues. */
-static int nullb_make(const char *poll)
-{
-	const char * const set[][2] = {
-		{ "size", "32" }, { "blocksize", "4096" }, { "memory_backed", "1" },
-		{ "poll_queues", poll }, { "power", "1" },
-	};
-	char path[128];
-	int ret = 0;
-
-	nullb_gone();
-	if (mkdir(NULLB, 0755))
-		return -errno;
-	for (size_t i = 0; i < ARRAY_SIZE(set) && !ret; i++) {
-		snprintf(path, sizeof(path), NULLB "/%s", set[i][0]);
-		ret = ssw_write(path, set[i][1]);
-	}
-	if (!ret)
-		ret = ssw_mkswap("/dev/sswpoll", 4000);
-	if (ret)
-		nullb_gone();
-	return ret;
-}
-
 SSW_BODY(faultdev, null_blk_with_poll_queues)
 {
-	static const struct way ways[] = {
+	static const struct fault_way ways[] = {
 		{ "auto", .bio = true }, { "bio", .bio = true },
 		/* It has none of the one kind, so the other is what was not asked for. */
 		{ "direct", .irq = true, .no_poll = true }, { "off" },
@@ -164,29 +89,29 @@ SSW_BODY(faultdev, null_blk_with_poll_queues)
 	int ret;
 
 	NEED_FAULT();
-	ret = nullb_make("2");
+	ret = fault_nullb("2", NULL, NULL);
 	if (ret)
 		SKIP(return, "no null_blk device with poll queues (%s)", strerror(-ret));
-	EXPECT_TRUE(fault_can_bio("/dev/sswpoll"));
-	reads(_metadata, "/dev/sswpoll", ways, ARRAY_SIZE(ways));
-	nullb_gone();
+	EXPECT_TRUE(fault_can_bio(FAULT_NULLB));
+	fault_reads(_metadata, FAULT_NULLB, ways, ARRAY_SIZE(ways));
+	fault_nullb_gone();
 }
 
 SSW_BODY(faultdev, null_blk_without)
 {
-	static const struct way ways[] = {
+	static const struct fault_way ways[] = {
 		{ "auto", .irq = true, .no_poll = true },
 		{ "bio", .irq = true, .no_poll = true }, { "off" },
 	};
 	int ret;
 
 	NEED_FAULT();
-	ret = nullb_make("0");
+	ret = fault_nullb("0", NULL, NULL);
 	if (ret)
 		SKIP(return, "no null_blk device (%s)", strerror(-ret));
-	EXPECT_FALSE(fault_can_bio("/dev/sswpoll"));
-	reads(_metadata, "/dev/sswpoll", ways, ARRAY_SIZE(ways));
-	nullb_gone();
+	EXPECT_FALSE(fault_can_bio(FAULT_NULLB));
+	fault_reads(_metadata, FAULT_NULLB, ways, ARRAY_SIZE(ways));
+	fault_nullb_gone();
 }
 
 /* A synchronous device is done before anybody could poll; it counts nothing. */
@@ -215,14 +140,6 @@ SSW_BODY(faultdev, ram_disk)
 
 /* --- resets and CPUs -------------------------------------------------------------- */
 
-static int reset(const char *ctrl)
-{
-	char path[96];
-
-	snprintf(path, sizeof(path), "/sys/class/nvme/%s/reset_controller", ctrl);
-	return ssw_write(path, "1");
-}
-
 static void reset_under_load(struct __test_metadata *_metadata, const char *mode, const char *us)
 {
 	struct fault_load *l = ssw_shared(LOADS * sizeof(*l));
@@ -243,7 +160,8 @@ static void reset_under_load(struct __test_metadata *_metadata, const char *mode
 	end = fault_now() + 12000000000LL;
 	/* On a slow machine: at least so many. */
 	for (int i = 0; fault_now() < end || i < 6; i++) {
-		EXPECT_EQ(0, reset(fault_ctrl(a.path[i % a.n]))) TH_LOG("%s", a.path[i % a.n]);
+		EXPECT_EQ(0, fault_reset(fault_ctrl(a.path[i % a.n])))
+			TH_LOG("%s", a.path[i % a.n]);
 		resets++;
 		/*
 		 * CPUs come and go, but not during a reset: in the base kernel, too, that
@@ -392,21 +310,28 @@ static int pull(const char *pci)
 	return ssw_write(path, "1");
 }
 
-/* Find it again. As long as an area is on it, the old one keeps both its numbers. */
+/*
+ * Find it again. As long as an area is on it, the old one keeps both its numbers: the new
+ * one may be nvme4n1, or, of the same subsystem, nvme3n2 behind the controller nvme4.
+ */
 static int plug(const char *pci, char *dev, size_t len)
 {
-	char path[PATH_MAX + 32];
+	char pattern[PATH_MAX + 32];
 
 	if (ssw_write("/sys/bus/pci/rescan", "1"))
 		return -errno;
+	snprintf(pattern, sizeof(pattern), "%s/nvme/nvme*/nvme*n[0-9]*", pci);
 	for (int i = 0; i < 500; i++) {
-		for (int nr = 0; nr < 64 * 8; nr++) {
-			snprintf(path, sizeof(path), "%s/nvme/nvme%d/nvme%dn%d", pci, nr / 8,
-				 nr / 8, nr % 8 + 1);
-			snprintf(dev, len, "/dev/nvme%dn%d", nr / 8, nr % 8 + 1);
-			if (!access(path, F_OK) && !access(dev, W_OK))
-				return 0;
+		glob_t found;
+		int ret = -ENODEV;
+
+		if (!glob(pattern, 0, NULL, &found)) {
+			snprintf(dev, len, "/dev/%s", strrchr(found.gl_pathv[0], '/') + 1);
+			ret = access(dev, W_OK);
 		}
+		globfree(&found);
+		if (!ret)
+			return 0;
 		usleep(20000);
 	}
 	return -ENODEV;

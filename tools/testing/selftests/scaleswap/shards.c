@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * LRU shards under pressure: reclaim from all of them, no memory for one, groups,
- * memory and CPUs that come and go. See lru.c for where pages are.
+ * memory and CPUs that come and go; and lanes, where in an area pages go by shard.
+ * See lru.c for where pages are.
  */
 #include "ssw_lru.h"
 
@@ -162,6 +163,65 @@ SSW_BODY(shards, no_oom_with_foreign_pages)
 }
 
 /*
+ * What can be reclaimed, page cache, is all in another CPU's shard of the same node, and
+ * the own one has pages that cannot, as there is no swap.
+ */
+SSW_BODY(shards, no_oom_with_foreign_files)
+{
+	const long max = 1800, files = 1200;
+	const char *path = ssw_file(901);
+	char page[SSW_PAGE] = "";
+	int a = -1, b = -1;
+	struct mate m;
+	cpu_set_t set;
+	pid_t pid;
+
+	NEED_SHARDS();
+	ASSERT_EQ(0, ssw_online(&set));
+	for (int c = 0; c < CPU_SETSIZE; c++) {
+		if (!CPU_ISSET(c, &set))
+			continue;
+		if (a < 0)
+			a = c;
+		else if (shard_of(c) != shard_of(a) && ssw_node_of(c) == ssw_node_of(a))
+			b = c;
+	}
+	if (b < 0)
+		SKIP(return, "all CPUs of a node share one shard");
+	if (ssw_start(SSW_NEED_DIR))
+		SKIP(return, "%s", ssw_start(SSW_NEED_DIR));
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.swap.max", 0));
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+	unlink(path);
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+		if (ssw_cgroup_enter(GROUP) || fd < 0 || ssw_pin(b))
+			_exit(50);
+		for (long i = 0; i < files; i++)
+			if (write(fd, page, SSW_PAGE) != SSW_PAGE)
+				_exit(51);
+		_exit(fsync(fd) ? 52 : 0);
+	}
+	EXPECT_EQ(0, ssw_join(pid));
+	/* No drain(), which would drop them. */
+	ASSERT_EQ(0, dump());
+	EXPECT_LE(files - OWN, in_dump(memcg, ANY, shard_of(b), FILES));
+	ASSERT_TRUE(mate_start(&m, a, max - 300, false));
+	EXPECT_EQ(0, tell_all(&m, STAMP, 1));
+	EXPECT_EQ(0, kills());
+	ASSERT_EQ(0, dump());
+	EXPECT_GE(300 + OWN, in_dump(memcg, ANY, ANY, FILES));
+	EXPECT_EQ(0, tell_all(&m, CHECK, 1));
+	EXPECT_EQ(0, mate_end(&m));
+	unlink(path);
+	group_ends(_metadata);
+}
+
+/*
  * memory.reclaim takes as much as is asked for, whoever asks and whosever it is: from
  * pages of one age, about the same of each.
  */
@@ -205,6 +265,194 @@ SSW_BODY(shards, reclaim_from_all)
 	/* And all. */
 	EXPECT_GE(OWN, evict(OWN / 2));
 	for (int i = 0; i < n; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
+}
+
+/*
+ * CPUs of a node that are as busy as each other each take from their own shard, and so
+ * to their own area: there they do not meet. On other nodes a CPU has nothing of its own.
+ */
+SSW_BODY(shards, own_pages_first)
+{
+	const long piece = 50, stream = 4000, share = 1200;
+	int n = 0, node, area[4];
+	struct ssw_areas areas;
+	struct mate m[4];
+
+	NEED_SHARDS();
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	node = ssw_node_of(areas.cpu[0]);
+	for (int i = 0; i < areas.n && n < 4; i++) {
+		bool own = ssw_node_of(areas.cpu[i]) == node;
+
+		for (int j = 0; j < n; j++)
+			own = own && shard_of(areas.cpu[i]) != shard_of(areas.cpu[area[j]]);
+		if (own)
+			area[n++] = i;
+	}
+	if (n < 2)
+		SKIP(return, "all CPUs of a node share one shard");
+	for (int i = 0; i < n; i++)
+		ASSERT_TRUE(mate_start(&m[i], areas.cpu[area[i]], stream, false));
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", n * share * SSW_PAGE));
+	for (long at = 0; at < stream; at += piece)
+		for (int i = 0; i < n; i++)
+			ASSERT_EQ(0, tell(&m[i], STAMP, at, piece, i + 1));
+	for (int i = 0; i < n; i++) {
+		long own = tell_all(&m[i], IN_AREA, areas.type[area[i]]);
+		long out = stream - tell_all(&m[i], RESIDENT, 0);
+
+		TH_LOG("CPU %d: of %ld pages in swap, %ld are in its own area",
+		       areas.cpu[area[i]], out, own);
+		EXPECT_LE(stream - 2 * share, out);
+		EXPECT_LE(out / 2, own);
+	}
+	for (int i = 0; i < n; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	EXPECT_EQ(0, kills());
+	group_ends(_metadata);
+}
+
+/* --- lanes ---------------------------------------------------------------------- */
+
+/* SSW_CLUSTER_SLOTS and SSW_NR_LANES of mm/scaleswap/space.h */
+#define CLUSTER	512
+#define LANES	4
+/* Of each process: more than a cluster, and the clusters of all are in a mask. */
+#define LANE_PAGES	800
+#define LANE_PIECE	40
+
+/* The clusters of area @type that a process' pages are in; 0 if one is elsewhere. */
+static uint64_t clusters_of(const struct mate *m, int type)
+{
+	uint64_t mask = 0, e;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", m->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	for (size_t i = 0; i < m->pages; i++) {
+		if (pread(fd, &e, 8, ((uintptr_t)m->p / SSW_PAGE + i) * 8) != 8 ||
+		    !(e & SSW_PM_SWAP) || ssw_pm_type(e) != type ||
+		    ssw_pm_offset(e) / CLUSTER >= 64) {
+			printf("# process %d, page %zu: pagemap says %#llx\n", m->pid, i,
+			       (unsigned long long)e);
+			mask = 0;
+			break;
+		}
+		mask |= 1ULL << ssw_pm_offset(e) / CLUSTER;
+	}
+	close(fd);
+	return mask;
+}
+
+/* In turns, a few pages each, so that with one lane for all they are mixed. */
+static void out_in_turns(struct __test_metadata *_metadata, struct mate *m, int n)
+{
+	for (size_t from = 0; from < LANE_PAGES; from += LANE_PIECE)
+		for (int i = 0; i < n; i++)
+			EXPECT_EQ(LANE_PIECE, tell(&m[i], OUT, from, LANE_PIECE, 0));
+}
+
+/*
+ * One CPU swaps out pages of all shards: each shard's are in clusters of its own of the
+ * CPU's area, whoever else's are in swap.
+ */
+SSW_BODY(shards, foreign_pages_apart)
+{
+	uint64_t in[LANES];
+	struct ssw_areas areas;
+	struct mate m[LANES];
+	int cpu[LANES];
+	cpu_set_t set;
+	int n = 0;
+
+	NEED_SHARDS();
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, ssw_online(&set));
+	/* Each with another lane than the others. */
+	for (int c = 0; c < CPU_SETSIZE && n < LANES; c++) {
+		bool other = CPU_ISSET(c, &set);
+
+		for (int i = 0; i < n; i++)
+			other = other && shard_of(c) % LANES != shard_of(cpu[i]) % LANES;
+		if (other)
+			cpu[n++] = c;
+	}
+	if (n < 2)
+		SKIP(return, "all CPUs share one lane");
+	/* The first one swaps out, then the last one. */
+	for (int round = 0; round < 2; round++) {
+		int own = round ? n - 1 : 0, type = -1;
+
+		for (int i = 0; i < areas.n; i++)
+			if (areas.cpu[i] == cpu[own])
+				type = areas.type[i];
+		ASSERT_LE(0, type);
+		ASSERT_EQ(0, cg_fresh());
+		for (int i = 0; i < n; i++) {
+			ASSERT_TRUE(mate_start(&m[i], cpu[i], LANE_PAGES, false));
+			ASSERT_EQ(0, tell_all(&m[i], STAMP, i + 1));
+		}
+		drain();
+		for (int i = 0; i < n; i++)
+			ASSERT_EQ(0, tell_all(&m[i], PIN, cpu[own]));
+		out_in_turns(_metadata, m, n);
+		for (int i = 0; i < n; i++) {
+			in[i] = clusters_of(&m[i], type);
+			TH_LOG("shard %d, by CPU %d: clusters %#llx", shard_of(cpu[i]), cpu[own],
+			       (unsigned long long)in[i]);
+			EXPECT_NE(0, in[i]);
+			for (int j = 0; j < i; j++) {
+				EXPECT_EQ(0, in[i] & in[j])
+					TH_LOG("pages of shards %d and %d share a cluster",
+					       shard_of(cpu[j]), shard_of(cpu[i]));
+			}
+		}
+		for (int i = 0; i < n; i++) {
+			EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
+			EXPECT_EQ(0, mate_end(&m[i]));
+		}
+		group_ends(_metadata);
+	}
+}
+
+/* CPUs that have no area swap out to another's: its own pages are in other clusters. */
+SSW_BODY(shards, askers_apart)
+{
+	struct ssw_areas areas;
+	struct mate m[2];
+	uint64_t in[2];
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	if (!ssw_bdev(0))
+		SKIP(return, "SSW_BDEVS names no spare block device");
+	ASSERT_EQ(0, ssw_areas_on(&areas, 30000, 1));
+	ASSERT_EQ(areas.cpu[0], a);
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 0; i < 2; i++) {
+		ASSERT_TRUE(mate_start(&m[i], i ? b : a, LANE_PAGES, false));
+		ASSERT_EQ(0, tell_all(&m[i], STAMP, i + 1));
+	}
+	drain();
+	out_in_turns(_metadata, m, 2);
+	for (int i = 0; i < 2; i++) {
+		in[i] = clusters_of(&m[i], areas.type[0]);
+		TH_LOG("by CPU %d: clusters %#llx", i ? b : a, (unsigned long long)in[i]);
+		EXPECT_NE(0, in[i]);
+	}
+	EXPECT_EQ(0, in[0] & in[1]) TH_LOG("pages of CPUs %d and %d share a cluster", a, b);
+	for (int i = 0; i < 2; i++) {
 		EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
 		EXPECT_EQ(0, mate_end(&m[i]));
 	}
@@ -376,6 +624,39 @@ SSW_BODY(shards, shards_are_freed)
 		EXPECT_GE(before, after);
 	}
 	ssw_write(SSW_CG "/ssw/cgroup.subtree_control", "-memory");
+}
+
+/* The groups above a page's have the shard, too, though no page: costs are noted there. */
+SSW_BODY(shards, groups_above_have_them)
+{
+	bool found = false;
+	pid_t pid;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_write(SSW_CG "/" GROUP "/cgroup.subtree_control", "+memory"));
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		char *p = ssw_map(100, false);
+
+		if (ssw_cgroup_enter(GROUP "/below") || ssw_pin(b) || !p)
+			_exit(50);
+		ssw_stamp(p, 100, 1);
+		drain();
+		fflush(stdout);
+		_exit(ssw_wrong(p, 100, 1) ? 1 : 0);
+	}
+	EXPECT_EQ(0, ssw_join(pid));
+	ASSERT_EQ(0, dump());
+	for (int i = 0; i < nr_rows; i++)
+		if (rows[i].memcg == memcg && rows[i].shard == shard_of(b))
+			found = true;
+	EXPECT_TRUE(found);
+	EXPECT_EQ(0, cg_remove(GROUP "/below"));
+	EXPECT_EQ(0, cg_remove(GROUP));
 }
 
 /* A group that goes while its process, with its pages, goes to another one. */

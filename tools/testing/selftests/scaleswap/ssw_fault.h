@@ -7,6 +7,7 @@
 #define SSW_FAULT_H
 
 #include "ssw_body.h"
+#include <limits.h>
 #include <setjmp.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -52,6 +53,7 @@ static inline void fault_defaults(void)
 	fault_set("mode", "auto");
 	fault_set("poll_us", "100");
 	fault_set("readahead", "1");
+	fault_set("bio_pages", "128");
 	ssw_write(CLUSTER, "3");
 	ssw_write(VMA_RA, "true");
 }
@@ -153,17 +155,27 @@ static inline void fault_print(const char *what, const struct fault_count *c)
 
 /* --- devices --------------------------------------------------------------- */
 
-/* "nvme1" of "/dev/nvme1n1" and of "/dev/nvme1n1p2"; "" for what is no NVMe drive. */
+/*
+ * The controller of an NVMe drive or partition, such as "nvme1"; "" for what is none. With
+ * CONFIG_NVME_MULTIPATH the drive's name begins with the number of its subsystem.
+ */
 static inline const char *fault_ctrl(const char *dev)
 {
 	static char buf[4][32];
 	static int at;
+	char path[128], real[PATH_MAX];
+	const char *name = strrchr(dev, '/');
 	int nr;
 
 	at = (at + 1) % 4;
-	if (sscanf(dev, "/dev/nvme%dn", &nr) != 1)
-		return "";
-	snprintf(buf[at], sizeof(buf[at]), "nvme%d", nr);
+	buf[at][0] = 0;
+	snprintf(path, sizeof(path), "/sys/class/block/%s/device", name ? name + 1 : dev);
+	if (access(path, F_OK))
+		snprintf(path, sizeof(path), "/sys/class/block/%s/../device", name ? name + 1 : dev);
+	if (!realpath(path, real))
+		return buf[at];
+	if (sscanf(strrchr(real, '/'), "/nvme%d", &nr) == 1)
+		snprintf(buf[at], sizeof(buf[at]), "nvme%d", nr);
 	return buf[at];
 }
 
@@ -191,6 +203,77 @@ static inline bool fault_booted_with(const char *word)
 	char line[4096];
 
 	return ssw_read("/proc/cmdline", line, sizeof(line)) > 0 && strstr(line, word);
+}
+
+/* Lines of the kernel log that have @a, and behind it @b. */
+static inline int fault_said(const char *a, const char *b)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC), found = 0;
+	char line[8192], *p;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, line, sizeof(line) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
+		if (n < 0)
+			continue;
+		line[n] = 0;
+		/* Not what belongs to the line, but is none of its text. */
+		line[strcspn(line, "\n")] = 0;
+		p = strstr(line, a);
+		found += p && strstr(p + strlen(a), b);
+	}
+	close(fd);
+	return found;
+}
+
+static inline int fault_reset(const char *ctrl)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/class/nvme/%s/reset_controller", ctrl);
+	return ssw_write(path, "1");
+}
+
+/* --- RAM devices with poll queues ------------------------------------------- */
+
+#define FAULT_NULLB	"/dev/sswpoll"
+#define FAULT_NULLB_DIR	"/sys/kernel/config/nullb/sswpoll"
+
+static inline void fault_nullb_gone(void)
+{
+	swapoff(FAULT_NULLB);
+	ssw_write(FAULT_NULLB_DIR "/power", "0");
+	rmdir(FAULT_NULLB_DIR);
+}
+
+/*
+ * A small one, with @poll poll queues. The other queue has room for @depth requests, and
+ * takes @ns for each; NULL: as null_blk does by itself.
+ */
+static inline int fault_nullb(const char *poll, const char *depth, const char *ns)
+{
+	const char * const set[][2] = {
+		{ "size", "32" }, { "blocksize", "4096" }, { "memory_backed", "1" },
+		{ "poll_queues", poll }, { "hw_queue_depth", depth },
+		{ "irqmode", ns ? "2" : NULL }, { "completion_nsec", ns }, { "power", "1" },
+	};
+	char path[128];
+	int ret = 0;
+
+	fault_nullb_gone();
+	if (mkdir(FAULT_NULLB_DIR, 0755))
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(set) && !ret; i++) {
+		snprintf(path, sizeof(path), FAULT_NULLB_DIR "/%s", set[i][0]);
+		if (set[i][1])
+			ret = ssw_write(path, set[i][1]);
+	}
+	if (!ret)
+		ret = ssw_mkswap(FAULT_NULLB, 4000);
+	if (ret)
+		fault_nullb_gone();
+	return ret;
 }
 
 /* Why a test of polled reads cannot run here. What should be there and is not, fails. */
@@ -544,6 +627,55 @@ static inline int fault_swapoff(const char *path, int seconds)
 	}
 	kill(pid, SIGKILL);
 	return -ETIMEDOUT;
+}
+
+/* --- which device can do what ------------------------------------------------ */
+
+#define FAULT_PAGES	256
+/* Faults of others that may come in between: of a shell, for one. */
+#define FAULT_OTHERS	16
+
+#define EXPECT_ABOUT(want, seen)						\
+	do {									\
+		EXPECT_LE((long long)(want), (long long)(seen));		\
+		EXPECT_GE((long long)(want) + FAULT_OTHERS, (long long)(seen));	\
+	} while (0)
+
+struct fault_way {
+	const char *mode;
+	bool direct, bio, irq, no_poll;
+};
+
+/* Read from an area on @dev in several modes; each way is as told. */
+static inline void fault_reads(struct __test_metadata *_metadata, const char *dev,
+			       const struct fault_way *ways, size_t n)
+{
+	ASSERT_LE(0, ssw_on_cpu(dev, 0)) TH_LOG("%s", dev);
+	ASSERT_EQ(0, ssw_pin(0));
+	ASSERT_EQ(0, ssw_write(CLUSTER, "0"));
+	for (size_t i = 0; i < n; i++) {
+		struct fault_count c;
+		char *p;
+
+		ASSERT_EQ(0, fault_set("mode", ways[i].mode));
+		for (int shared = 0; shared <= 1; shared++) {
+			p = fault_out(FAULT_PAGES, i + 1, shared);
+			ASSERT_NE(NULL, p);
+			fault_read(&c, "");
+			EXPECT_EQ(0, ssw_wrong(p, FAULT_PAGES, i + 1)) TH_LOG("%s", dev);
+			c = fault_since(&c, "");
+			TH_LOG("%s, %s%s", dev, ways[i].mode, shared ? ", shared" : "");
+			fault_print(ways[i].mode, &c);
+			EXPECT_LE(FAULT_PAGES * 9 / 10, c.major);
+			EXPECT_ABOUT(ways[i].direct ? c.major : 0, c.direct);
+			EXPECT_ABOUT(ways[i].bio ? c.major : 0, c.bio);
+			EXPECT_ABOUT(ways[i].irq ? c.major : 0, c.irq);
+			EXPECT_ABOUT(ways[i].no_poll ? c.major : 0, c.no_poll);
+			EXPECT_EQ(0, c.again + c.unfit);
+			munmap(p, FAULT_PAGES * SSW_PAGE);
+		}
+	}
+	EXPECT_EQ(0, fault_swapoff(dev, 120));
 }
 
 /* The fixture of these tests: defaults before and after. */

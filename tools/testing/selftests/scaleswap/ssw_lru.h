@@ -227,7 +227,7 @@ static inline long evict(long most)
 
 enum op {
 	REST, PIN, STAMP, CHECK, OUT, COLD, LOCK, UNLOCK, LOCK_NEW, USE, DROP, BREAK, MOVE,
-	SPLIT, RESIDENT, FAULTS, LEAVE,
+	SPLIT, RESIDENT, IN_AREA, FAULTS, LEAVE,
 };
 
 /* A process that does what it is told, with pages that only it touches. */
@@ -340,6 +340,8 @@ static inline long mate_do(struct mate *m)
 		return ssw_write("/sys/kernel/debug/split_huge_pages", text);
 	case RESIDENT:
 		return ssw_where(p, n, per) ? -1 : per[256];
+	case IN_AREA:
+		return ssw_where(p, n, per) ? -1 : per[arg];
 	case FAULTS:
 		return majflt();
 	}

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: one submission for pages that are neighbours on the device (Ultraswap
+ * keeps interrupts for what nobody waits for, and has no use for merging).
+ *
+ * Reclaim writes pages, and readahead reads them, one after the other under a plug. A
+ * core fills its own clusters in order, so most of them lie side by side. The base
+ * kernel makes a bio and a request of each and has the plug merge these again. Here the
+ * pages are collected in one bio, which waits in the plug as a merged request would.
+ *
+ * Rules
+ *
+ * 1. A bio that is being filled is in its task's plug and nowhere else: &ssw_span.cb is in
+ *    the plug's list, and who takes it out submits it. So it goes when a plugged request
+ *    would go: at the end of the plug, or if the task sleeps. Whatever may sleep may
+ *    thus take it away, and it must be looked for again afterwards.
+ * 2. There is one of them in a plug at most, whatever the area. A flush of the plug calls
+ *    back one after the other and has the rest in a list of its own; if submit_bio()
+ *    sleeps in one, the rest would be out of reach.
+ * 3. A task that is about to sleep cannot submit: submit_bio() may sleep. A worker
+ *    does it then, a work item each, since one device may be frozen and others not.
+ * 4. A page is under writeback, or locked, from before it is in a bio until that ends, so
+ *    neither its slot nor its area goes meanwhile.
+ * 5. If reading or writing several pages fails, each is read or written again by itself:
+ *    only that page is lost to its owner that cannot be read, and only that one stays in
+ *    memory, dirty, that cannot be written.
+ */
+#define pr_fmt(fmt) "scaleswap: " fmt
+
+#include <linux/bio.h>
+#include <linux/blk-cgroup.h>
+#include <linux/blkdev.h>
+#include <linux/init.h>
+#include <linux/ioprio.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/scaleswap_read.h>
+#include <linux/sched/mm.h>
+#include <linux/swap.h>
+#include <linux/workqueue.h>
+#include <linux/writeback.h>
+
+#include "../swap.h"
+#include "internal.h"
+
+unsigned int ssw_bio_pages = SSW_BIO_PAGES;
+
+/**
+ * struct ssw_span - a bio for pages that are neighbours on the device
+ * @cb: in the plug of the task that fills it; @cb.data is the area
+ * @work: to submit the bio, or to do its pages again, where that may sleep
+ * @memcg: of its pages, if they are written: that is charged with the write
+ * @max: pages that it can take
+ * @bio: the bio; its last reference frees all of this
+ */
+struct ssw_span {
+	struct blk_plug_cb cb;
+	struct work_struct work;
+	struct mem_cgroup *memcg;
+	unsigned int max;
+	struct bio bio;
+};
+
+static struct bio_set ssw_span_bios;
+/* Submission, and doing it again after an error, which must not be in the way of that. */
+static struct workqueue_struct *ssw_span_wq;
+static struct workqueue_struct *ssw_redo_wq;
+
+static void ssw_submit(struct ssw_span *span)
+{
+	unsigned int flags;
+
+	if (!op_is_write(bio_op(&span->bio))) {
+		submit_bio(&span->bio);
+		return;
+	}
+	/* As reclaim, which it is: it may use reserves, and must not wait for itself. */
+	flags = memalloc_noreclaim_save();
+	submit_bio(&span->bio);
+	memalloc_noreclaim_restore(flags);
+}
+
+static void ssw_span_work(struct work_struct *work)
+{
+	ssw_submit(container_of(work, struct ssw_span, work));
+}
+
+static void ssw_submit_later(struct ssw_span *span)
+{
+	INIT_WORK(&span->work, ssw_span_work);
+	queue_work(ssw_span_wq, &span->work);
+}
+
+static void ssw_span_unplug(struct blk_plug_cb *cb, bool from_schedule)
+{
+	struct ssw_span *span = container_of(cb, struct ssw_span, cb);
+
+	if (from_schedule)
+		ssw_submit_later(span);
+	else
+		ssw_submit(span);
+}
+
+static struct ssw_span *ssw_span_find(void)
+{
+	struct blk_plug_cb *cb;
+
+	list_for_each_entry(cb, &current->plug->cb_list, list)
+		if (cb->callback == ssw_span_unplug)
+			return container_of(cb, struct ssw_span, cb);
+	return NULL;
+}
+
+static void ssw_span_submit(struct ssw_span *span)
+{
+	list_del(&span->cb.list);
+	ssw_submit(span);
+}
+
+/**
+ * ssw_span_flush - submit what this task has collected, so that the plug's end need not
+ * @sleep: may it sleep until the device takes it, or is a worker to do that?
+ *
+ * Context: process context, in a plug or not; sleeps as said.
+ */
+void ssw_span_flush(bool sleep)
+{
+	struct ssw_span *span = current->plug ? ssw_span_find() : NULL;
+
+	if (!span)
+		return;
+	if (sleep) {
+		ssw_span_submit(span);
+	} else {
+		list_del(&span->cb.list);
+		ssw_submit_later(span);
+	}
+}
+
+/* A bio in this task's plug to which @folio can be added. */
+static struct ssw_span *ssw_span_get(struct folio *folio, struct swap_info_struct *si,
+				   blk_opf_t opf, struct mem_cgroup *memcg,
+				   bio_end_io_t *end_io)
+{
+	struct request_queue *q = bdev_get_queue(si->bdev);
+	struct queue_limits *lim = &q->limits;
+	sector_t sector = swap_folio_sector(folio);
+	struct ssw_span *span;
+	unsigned int max;
+	struct bio *bio;
+
+	span = ssw_span_find();
+	if (span) {
+		if (span->cb.data == si && bio_end_sector(&span->bio) == sector &&
+		    span->memcg == memcg && bio_op(&span->bio) == (opf & REQ_OP_MASK) &&
+		    (span->bio.bi_opf & opf) == opf)
+			return span;
+		ssw_span_submit(span);
+	}
+
+	/* A scheduler may know better which requests to put together. */
+	if (!q->elevator)
+		opf |= REQ_NOMERGE;
+
+	max = min3(READ_ONCE(ssw_bio_pages), (unsigned int)lim->max_segments,
+		   lim->max_sectors >> PAGE_SECTORS_SHIFT);
+	max = clamp(max, 1U, (unsigned int)BIO_MAX_VECS);
+	bio = bio_alloc_bioset(si->bdev, max, opf, GFP_NOIO, &ssw_span_bios);
+	bio->bi_iter.bi_sector = sector;
+	bio->bi_end_io = end_io;
+	/* Whoever submits it. */
+	bio->bi_ioprio = get_current_ioprio();
+	span = container_of(bio, struct ssw_span, bio);
+	span->memcg = memcg;
+	span->max = max;
+	span->cb.callback = ssw_span_unplug;
+	span->cb.data = si;
+	list_add(&span->cb.list, &current->plug->cb_list);
+	ssw_stat_add(SSW_IO_BATCHES, 1);
+	return span;
+}
+
+/* After bio_add_folio_nofail(), and once the folio may be finished by the bio's end. */
+static void ssw_span_added(struct ssw_span *span)
+{
+	ssw_stat_add(SSW_IO_BATCHED, 1);
+	if (span->bio.bi_vcnt == span->max)
+		ssw_span_submit(span);
+}
+
+static bool ssw_can_batch(struct folio *folio)
+{
+	return current->plug && READ_ONCE(ssw_bio_pages) > 1 && !folio_test_large(folio);
+}
+
+/* --- writes ------------------------------------------------------------------ */
+
+static void ssw_write_failed(struct folio *folio, struct bio *bio)
+{
+	pr_alert_ratelimited("write error on swap device (%u:%u:%llu)\n",
+			     MAJOR(bio_dev(bio)), MINOR(bio_dev(bio)),
+			     (unsigned long long)bio->bi_iter.bi_sector);
+	folio_mark_dirty(folio);
+	/* Not to the tail of the LRU list: it cannot be freed. */
+	folio_clear_reclaim(folio);
+}
+
+static void ssw_write_alone_end(struct bio *bio)
+{
+	struct folio *folio = bio_first_folio_all(bio);
+
+	if (bio->bi_status)
+		ssw_write_failed(folio, bio);
+	folio_end_writeback(folio);
+	bio_put(bio);
+}
+
+static void ssw_writes_again(struct work_struct *work)
+{
+	struct ssw_span *span = container_of(work, struct ssw_span, work);
+	unsigned int flags = memalloc_noreclaim_save();
+	struct folio_iter fi;
+
+	bio_for_each_folio_all(fi, &span->bio) {
+		struct bio *bio = bio_alloc(span->bio.bi_bdev, 1, REQ_OP_WRITE | REQ_SWAP, GFP_NOIO);
+
+		bio->bi_iter.bi_sector = swap_folio_sector(fi.folio);
+		bio->bi_end_io = ssw_write_alone_end;
+		bio_clone_blkg_association(bio, &span->bio);
+		bio_add_folio_nofail(bio, fi.folio, PAGE_SIZE, 0);
+		submit_bio(bio);
+	}
+	memalloc_noreclaim_restore(flags);
+	bio_put(&span->bio);
+}
+
+static void ssw_writes_end(struct bio *bio)
+{
+	struct ssw_span *span = container_of(bio, struct ssw_span, bio);
+	struct folio_iter fi;
+
+	if (unlikely(bio->bi_status) && bio->bi_vcnt > 1) {
+		INIT_WORK(&span->work, ssw_writes_again);
+		queue_work(ssw_redo_wq, &span->work);
+		return;
+	}
+	bio_for_each_folio_all(fi, bio) {
+		if (unlikely(bio->bi_status))
+			ssw_write_failed(fi.folio, bio);
+		folio_end_writeback(fi.folio);
+	}
+	bio_put(bio);
+}
+
+#if defined(CONFIG_MEMCG) && defined(CONFIG_BLK_CGROUP)
+static void ssw_charge_write(struct bio *bio, struct mem_cgroup *memcg)
+{
+	if (!memcg)
+		return;
+	rcu_read_lock();
+	bio_associate_blkg_from_css(bio, cgroup_e_css(memcg->css.cgroup, &io_cgrp_subsys));
+	rcu_read_unlock();
+}
+#else
+static void ssw_charge_write(struct bio *bio, struct mem_cgroup *memcg)
+{
+}
+#endif
+
+/*
+ * See scaleswap_write_submit().
+ */
+bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
+			      struct swap_info_struct *si)
+{
+	blk_opf_t opf = REQ_OP_WRITE | REQ_SWAP | wbc_to_write_flags(wbc);
+	struct mem_cgroup *memcg = folio_memcg(folio);
+	struct ssw_span *span;
+
+	if (!ssw_can_batch(folio))
+		return false;
+	span = ssw_span_get(folio, si, opf, memcg, ssw_writes_end);
+	if (!span->bio.bi_vcnt)
+		ssw_charge_write(&span->bio, memcg);
+	bio_add_folio_nofail(&span->bio, folio, PAGE_SIZE, 0);
+	/* As the base's count_swpout_vm_event() */
+	count_vm_event(PSWPOUT);
+	folio_start_writeback(folio);
+	folio_unlock(folio);
+	ssw_span_added(span);
+	return true;
+}
+
+/* --- reads ------------------------------------------------------------------- */
+
+static void ssw_reads_again(struct work_struct *work)
+{
+	struct ssw_span *span = container_of(work, struct ssw_span, work);
+	struct folio_iter fi;
+
+	bio_for_each_folio_all(fi, &span->bio)
+		scaleswap_read_again(fi.folio);
+	bio_put(&span->bio);
+}
+
+static void ssw_reads_end(struct bio *bio)
+{
+	struct ssw_span *span = container_of(bio, struct ssw_span, bio);
+	struct folio_iter fi;
+
+	if (unlikely(bio->bi_status)) {
+		INIT_WORK(&span->work, ssw_reads_again);
+		queue_work(ssw_redo_wq, &span->work);
+		return;
+	}
+	bio_for_each_folio_all(fi, bio) {
+		folio_mark_uptodate(fi.folio);
+		folio_unlock(fi.folio);
+	}
+	bio_put(bio);
+}
+
+/**
+ * ssw_read_batched - read a page for which nobody waits yet
+ * @folio: locked and in the swap cache, to be read from a device
+ * @si: its area
+ *
+ * Context: process context, may sleep.
+ * Return: false if the caller has to read it.
+ */
+bool ssw_read_batched(struct folio *folio, struct swap_info_struct *si)
+{
+	struct ssw_span *span;
+
+	if (!ssw_can_batch(folio))
+		return false;
+	span = ssw_span_get(folio, si, REQ_OP_READ, NULL, ssw_reads_end);
+	bio_add_folio_nofail(&span->bio, folio, PAGE_SIZE, 0);
+	count_vm_event(PSWPIN);
+	ssw_span_added(span);
+	return true;
+}
+
+/**
+ * ssw_io_init - set up what bios of several pages need
+ *
+ * Context: during boot, after the block layer.
+ * Return: 0, or -ENOMEM.
+ */
+int __init ssw_io_init(void)
+{
+	int err;
+
+	err = bioset_init(&ssw_span_bios, BIO_POOL_SIZE, offsetof(struct ssw_span, bio),
+			  BIOSET_NEED_BVECS);
+	if (err)
+		return err;
+	/* Reclaim waits for what it does. */
+	ssw_span_wq = alloc_workqueue("scaleswap_io", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
+	if (!ssw_span_wq)
+		goto err;
+	ssw_redo_wq = alloc_workqueue("scaleswap_redo", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!ssw_redo_wq)
+		goto err_wq;
+	return 0;
+
+err_wq:
+	destroy_workqueue(ssw_span_wq);
+err:
+	bioset_exit(&ssw_span_bios);
+	return -ENOMEM;
+}

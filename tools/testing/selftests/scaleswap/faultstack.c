@@ -1,0 +1,802 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Critical faults and what may lie between swap and a drive, or come over it: dm-crypt and
+ * dm-linear, multipath, an IOMMU, suspend, sectors that cannot be read, queues that make
+ * the thread sleep while it reads ahead. What drives do by themselves is in faultdev.c.
+ *
+ * Most need a machine that has it: see the guests "stack" and "iommu" in scripts/test. Each
+ * has a control, which shows that what is looked for would be seen.
+ */
+#include "ssw_fault.h"
+#include <linux/dm-ioctl.h>
+
+FAULT_FIXTURE(faultstack, SSW_NEED_ON | SSW_NEED_DIR)
+
+#define PAGES	FAULT_PAGES
+#define OTHERS	FAULT_OTHERS
+#define LOADS	6
+
+static const char * const modes[] = { "auto", "bio", "direct" };
+
+/* A path below /sys/class/nvme/, such as "nvme1/serial"; without the spaces at its end. */
+static int nvme_str(const char *ctrl, const char *file, char *buf, size_t len)
+{
+	char path[320];
+	int ret;
+
+	snprintf(path, sizeof(path), "/sys/class/nvme/%s/%s", ctrl, file);
+	ret = ssw_read(path, buf, len);
+	while (ret > 0 && buf[ret - 1] == ' ')
+		buf[--ret] = 0;
+	return ret;
+}
+
+static long long nvme_num(const char *ctrl, const char *file)
+{
+	char buf[32];
+
+	return nvme_str(ctrl, file, buf, sizeof(buf)) > 0 ? atoll(buf) : SSW_NO_VALUE;
+}
+
+/* The drive with this serial number: scripts/test makes one that is not as others. */
+static bool drive(const char *serial, char *dev, size_t len)
+{
+	char its[64];
+
+	for (int i = 0; ssw_bdev(i); i++) {
+		snprintf(dev, len, "%s", ssw_bdev(i));
+		if (nvme_str(fault_ctrl(dev), "serial", its, sizeof(its)) > 0 &&
+		    !strcmp(its, serial))
+			return true;
+	}
+	return false;
+}
+
+/* Under load in each mode; @c gets what was counted. */
+static void load_in_each_mode(struct __test_metadata *_metadata, struct fault_count *c)
+{
+	struct fault_load *l = ssw_shared(LOADS * sizeof(*l));
+
+	ASSERT_NE(NULL, l);
+	ASSERT_EQ(0, ssw_write(CLUSTER, "3"));
+	fault_read(c, "");
+	for (size_t m = 0; m < ARRAY_SIZE(modes); m++) {
+		ASSERT_EQ(0, fault_set("mode", modes[m]));
+		ASSERT_EQ(0, fault_load_start(l, LOADS, false, 150, "ssw"));
+		EXPECT_TRUE(fault_load_more(l, LOADS, 1)) TH_LOG("%s", modes[m]);
+		fault_judge(_metadata, modes[m], l, LOADS, false);
+	}
+	*c = fault_since(c, "");
+	fault_print("load", c);
+}
+
+/* --- device mapper ------------------------------------------------------------- */
+
+static int dm_ioctl(unsigned long cmd, struct dm_ioctl *dmi, size_t size)
+{
+	int fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	dmi->version[0] = DM_VERSION_MAJOR;
+	dmi->data_size = size;
+	dmi->data_start = sizeof(*dmi);
+	strcpy(dmi->name, "sswdm");
+	ret = ioctl(fd, cmd, dmi) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static int dm_gone(void)
+{
+	struct dm_ioctl dmi = { };
+
+	return dm_ioctl(DM_DEV_REMOVE, &dmi, sizeof(dmi));
+}
+
+/* One @target over all of a device; its path goes to @dev. As dmsetup(8) create. */
+static int dm_make(const char *target, const char *params, long long sectors, char *dev,
+		   size_t len)
+{
+	struct {
+		struct dm_ioctl dmi;
+		struct dm_target_spec spec;
+		char params[512];
+	} t = { };
+	struct dm_ioctl dmi = { };
+	int ret;
+
+	ret = dm_ioctl(DM_DEV_CREATE, &dmi, sizeof(dmi));
+	if (ret)
+		return ret;
+	snprintf(dev, len, "/dev/dm-%u", minor(dmi.dev));
+	t.dmi.target_count = 1;
+	t.spec.length = sectors;
+	strcpy(t.spec.target_type, target);
+	snprintf(t.params, sizeof(t.params), "%s", params);
+	ret = dm_ioctl(DM_TABLE_LOAD, &t.dmi, sizeof(t));
+	memset(&dmi, 0, sizeof(dmi));
+	/* Not suspended, so this resumes it. */
+	if (!ret)
+		ret = dm_ioctl(DM_DEV_SUSPEND, &dmi, sizeof(dmi));
+	if (ret)
+		dm_gone();
+	return ret;
+}
+
+/*
+ * It says of itself that it can be polled, as what lies under it can; but not every target
+ * passes that on, and a polled bio of dm-crypt would never be found to be done.
+ */
+static void on_dm(struct __test_metadata *_metadata, const char *target, const char *params)
+{
+	static const struct fault_way ways[] = {
+		{ "auto", .irq = true, .no_poll = true },
+		{ "bio", .irq = true, .no_poll = true },
+		{ "direct", .irq = true, .no_poll = true },
+		{ "off" },
+	};
+	long long sectors = fault_dev(ssw_bdev(0), "size");
+	struct fault_load l = { };
+	struct fault_count c;
+	char dev[32], *p;
+	int ret;
+
+	if (access("/dev/mapper/control", W_OK))
+		SKIP(return, "the kernel has no device mapper");
+	ret = dm_make(target, params, sectors - 64, dev, sizeof(dev));
+	if (ret == -EINVAL)
+		SKIP(return, "the kernel has no dm-%s, or not this cipher", target);
+	ASSERT_EQ(0, ret);
+	/* The control: only that it is no queue of its own keeps it from being polled. */
+	EXPECT_TRUE(fault_can_bio(dev)) TH_LOG("nothing to be mistaken about");
+	ASSERT_EQ(0, ssw_mkswap(dev, 8000));
+	/* One page first: half a minute each would be long for all of them. */
+	ASSERT_LE(0, ssw_on_cpu(dev, 0));
+	ASSERT_EQ(0, ssw_pin(0));
+	p = fault_out(1, 1, false);
+	ASSERT_NE(NULL, p);
+	fault_may_lose(&l, p, p + SSW_PAGE);
+	fault_touch(p, 1, false, false);
+	ASSERT_GT(FAULT_HANG_NS, l.max_ns);
+	EXPECT_EQ(0, l.wrong + l.lost);
+	EXPECT_EQ(0, fault_swapoff(dev, 120));
+	fault_reads(_metadata, dev, ways, ARRAY_SIZE(ways));
+	ASSERT_LE(0, ssw_on_cpu(dev, 0));
+	load_in_each_mode(_metadata, &c);
+	EXPECT_LT(0, c.irq);
+	EXPECT_EQ(c.irq, c.no_poll);
+	EXPECT_EQ(0, c.direct + c.bio + c.late + c.again);
+	EXPECT_EQ(0, fault_swapoff(dev, 120));
+	EXPECT_EQ(0, dm_gone());
+}
+
+SSW_BODY(faultstack, dm_crypt)
+{
+	char params[256], *p = params;
+
+	NEED_QUEUES();
+	p += sprintf(p, "capi:xts(aes)-plain64 ");
+	for (int i = 0; i < 64; i++)
+		p += sprintf(p, "%02x", i * 37 & 255);
+	sprintf(p, " 0 %s 64", ssw_bdev(0));
+	on_dm(_metadata, "crypt", params);
+}
+
+SSW_BODY(faultstack, dm_linear)
+{
+	char params[64];
+
+	NEED_QUEUES();
+	snprintf(params, sizeof(params), "%s 64", ssw_bdev(0));
+	on_dm(_metadata, "linear", params);
+}
+
+/* --- multipath ------------------------------------------------------------------ */
+
+/* A namespace that is reached by two controllers. */
+struct mpath {
+	char dev[64], subsys[64];
+	char ctrl[2][32], pci[2][PATH_MAX];
+};
+
+/* Its controllers, by their names of now; how many of them are live. */
+static int mp_paths(struct mpath *mp)
+{
+	char path[128], state[32];
+	struct dirent *e;
+	int n = 0, nr;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/sys/class/nvme-subsystem/%s", mp->subsys);
+	d = opendir(path);
+	while (d && (e = readdir(d)) && n < 2) {
+		if (sscanf(e->d_name, "nvme%d", &nr) != 1 || strchr(e->d_name + 4, 'n') ||
+		    strchr(e->d_name + 4, 'c'))
+			continue;
+		if (nvme_str(e->d_name, "state", state, sizeof(state)) <= 0 ||
+		    strcmp(state, "live"))
+			continue;
+		snprintf(mp->ctrl[n], sizeof(mp->ctrl[n]), "%.31s", e->d_name);
+		snprintf(path, sizeof(path), "/sys/class/nvme/%.31s/device", e->d_name);
+		if (realpath(path, mp->pci[n]))
+			n++;
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* Wait for both; with a namespace each, or there is no path through it. */
+static bool mp_both(struct mpath *mp)
+{
+	for (int i = 0; i < 1500; i++) {
+		char path[256];
+		int good = 0, ctrl, head, ns;
+
+		sscanf(mp->dev, "/dev/nvme%dn%d", &head, &ns);
+		for (int c = 0, n = mp_paths(mp); c < n; c++) {
+			sscanf(mp->ctrl[c], "nvme%d", &ctrl);
+			snprintf(path, sizeof(path), "/sys/class/nvme/%s/nvme%dc%dn%d", mp->ctrl[c],
+				 head, ctrl, ns);
+			good += !access(path, F_OK);
+		}
+		if (good == 2)
+			return true;
+		usleep(20000);
+	}
+	return false;
+}
+
+static bool mp_find(struct mpath *mp)
+{
+	char path[160], real[PATH_MAX];
+
+	for (int i = 0; ssw_bdev(i); i++) {
+		snprintf(mp->dev, sizeof(mp->dev), "%s", ssw_bdev(i));
+		/* The head belongs to the subsystem, which alone has a policy. */
+		snprintf(path, sizeof(path), "/sys/class/block/%s/device/iopolicy",
+			 strrchr(mp->dev, '/') + 1);
+		if (access(path, F_OK))
+			continue;
+		*strrchr(path, '/') = 0;
+		if (!realpath(path, real))
+			continue;
+		snprintf(mp->subsys, sizeof(mp->subsys), "%.63s", strrchr(real, '/') + 1);
+		return true;
+	}
+	return false;
+}
+
+/* Reads and writes that went through a path, since it is there. */
+static long long mp_through(const struct mpath *mp, int c)
+{
+	int ctrl, head, ns;
+	char file[64], line[256];
+	long long reads, writes;
+
+	sscanf(mp->dev, "/dev/nvme%dn%d", &head, &ns);
+	sscanf(mp->ctrl[c], "nvme%d", &ctrl);
+	snprintf(file, sizeof(file), "nvme%dc%dn%d/stat", head, ctrl, ns);
+	if (nvme_str(mp->ctrl[c], file, line, sizeof(line)) <= 0 ||
+	    sscanf(line, "%lld %*d %*d %*d %lld", &reads, &writes) != 2)
+		return SSW_NO_VALUE;
+	return reads + writes;
+}
+
+#define NEED_MPATH(mp)							\
+	do {								\
+		NEED_QUEUES();						\
+		if (!mp_find(mp))					\
+			SKIP(return, "no drive with two controllers, or no multipath");	\
+		ASSERT_TRUE(mp_both(mp)) TH_LOG("a path is missing");	\
+	} while (0)
+
+static long long mp_direct(const struct mpath *mp)
+{
+	return nvme_num(mp->ctrl[0], "swap_reads") + nvme_num(mp->ctrl[1], "swap_reads");
+}
+
+/* A read on one path could not be moved to another, so none is made directly. */
+SSW_BODY(faultstack, multipath)
+{
+	static const struct fault_way ways[] = {
+		{ "auto", .irq = true, .no_poll = true },
+		{ "direct", .irq = true, .no_poll = true },
+		{ "bio", .irq = true, .no_poll = true }, { "off" },
+	};
+	struct mpath mp;
+
+	NEED_MPATH(&mp);
+	/* The control: both have what it takes, and so says the head. */
+	EXPECT_LT(0, nvme_num(mp.ctrl[0], "swap_queues"));
+	EXPECT_LT(0, nvme_num(mp.ctrl[1], "swap_queues"));
+	EXPECT_TRUE(fault_can_bio(mp.dev));
+	ASSERT_EQ(0, ssw_mkswap(mp.dev, 8000));
+	fault_reads(_metadata, mp.dev, ways, ARRAY_SIZE(ways));
+	EXPECT_EQ(0, mp_direct(&mp));
+}
+
+/* One path is reset, then the other, then each is taken away: nothing is lost. */
+SSW_BODY(faultstack, multipath_paths_go)
+{
+	struct fault_load *l = ssw_shared(LOADS * sizeof(*l));
+	struct fault_count c;
+	char path[PATH_MAX + 16];
+	struct mpath mp;
+
+	NEED_MPATH(&mp);
+	ASSERT_NE(NULL, l);
+	/* Both in turns, so that whichever goes has something to do. */
+	snprintf(path, sizeof(path), "/sys/class/nvme-subsystem/%s/iopolicy", mp.subsys);
+	ASSERT_EQ(0, ssw_write(path, "round-robin"));
+	ASSERT_EQ(0, ssw_mkswap(mp.dev, 8000));
+	ASSERT_LE(0, ssw_on_cpu(mp.dev, 0));
+	ASSERT_EQ(0, fault_set("mode", "auto"));
+	ASSERT_EQ(0, fault_load_start(l, LOADS, false, 150, "ssw"));
+	EXPECT_TRUE(fault_load_more(l, LOADS, 1));
+	fault_read(&c, "");
+	for (int i = 0; i < 8; i++) {
+		long long through = mp_through(&mp, i % 2);
+
+		EXPECT_TRUE(fault_load_more(l, LOADS, 1)) TH_LOG("they do not go on");
+		EXPECT_LT(through, mp_through(&mp, i % 2)) TH_LOG("it was idle: nothing was tested");
+		EXPECT_EQ(0, fault_reset(mp.ctrl[i % 2]));
+	}
+	EXPECT_TRUE(mp_both(&mp));
+	for (int i = 0; i < 2; i++) {
+		char gone[PATH_MAX];
+
+		snprintf(gone, sizeof(gone), "%s", mp.pci[i]);
+		snprintf(path, sizeof(path), "%s/remove", gone);
+		EXPECT_EQ(0, ssw_write(path, "1"));
+		EXPECT_EQ(1, mp_paths(&mp));
+		EXPECT_TRUE(fault_load_more(l, LOADS, 1)) TH_LOG("they do not go on");
+		EXPECT_EQ(0, ssw_write("/sys/bus/pci/rescan", "1"));
+		EXPECT_TRUE(mp_both(&mp)) TH_LOG("%s does not come back", gone);
+	}
+	c = fault_since(&c, "");
+	fault_print("multipath", &c);
+	fault_judge(_metadata, "multipath", l, LOADS, false);
+	EXPECT_LT(0, c.irq);
+	EXPECT_EQ(0, c.direct + c.bio);
+	EXPECT_EQ(0, mp_direct(&mp));
+	EXPECT_EQ(0, fault_swapoff(mp.dev, 120));
+}
+
+/* --- sectors that cannot be read --------------------------------------------------- */
+
+/*
+ * The drive ssw-bad fails to read slots 100 and 200, and once slot 300, of what is swapped
+ * to the whole of it (QEMU's blkdebug).
+ */
+static const unsigned long bad_slots[] = { 100, 200, 300 };
+
+/* Which of the pages is in @slot, or -1. */
+static long page_in_slot(const char *p, size_t pages, unsigned long slot)
+{
+	for (size_t i = 0; i < pages; i++) {
+		uint64_t e = ssw_pagemap(p + i * SSW_PAGE);
+
+		if ((e & SSW_PM_SWAP) && ssw_pm_offset(e) == slot)
+			return i;
+	}
+	return -1;
+}
+
+/*
+ * Whose page cannot be read gets SIGBUS, as in the base kernel (mode "off", the control),
+ * after one more try by an ordinary bio. All others are right.
+ */
+SSW_BODY(faultstack, bad_sectors)
+{
+	static const struct {
+		const char *mode;
+		int lost, again;
+	} ways[] = {
+		/* In this order: the slot that fails once is good from then on. */
+		{ "direct", 2, 3 }, { "direct", 2, 2 }, { "auto", 2, 2 }, { "bio", 2, 0 },
+		{ "off", 2, 0 },
+	};
+	const size_t pages = 600;
+	struct fault_load *l = ssw_shared(LOADS * sizeof(*l));
+	struct fault_count c;
+	long long retries;
+	char dev[64], *p;
+
+	NEED_QUEUES();
+	if (!drive("ssw-bad", dev, sizeof(dev)))
+		SKIP(return, "no drive with the serial number ssw-bad");
+	ASSERT_NE(NULL, l);
+	ASSERT_EQ(0, ssw_mkswap(dev, 8000));
+	ASSERT_EQ(0, ssw_write(CLUSTER, "0"));
+	for (size_t m = 0; m < ARRAY_SIZE(ways); m++) {
+		ASSERT_EQ(0, fault_set("mode", ways[m].mode));
+		/* Anew, so that it begins with the same slots. */
+		ASSERT_LE(0, ssw_on_cpu(dev, 0));
+		ASSERT_EQ(0, ssw_pin(0));
+		p = fault_out(pages, m + 1, false);
+		ASSERT_NE(NULL, p);
+		for (size_t i = 0; i < ARRAY_SIZE(bad_slots); i++) {
+			EXPECT_LE(0, page_in_slot(p, pages, bad_slots[i]))
+				TH_LOG("no page in slot %lu: nothing is tested", bad_slots[i]);
+		}
+		memset(l, 0, sizeof(*l));
+		fault_may_lose(l, p, p + pages * SSW_PAGE);
+		retries = fault_dev(dev, "device/swap_retries");
+		fault_read(&c, "");
+		for (size_t i = 0; i < pages; i++) {
+			long page = page_in_slot(p + i * SSW_PAGE, 1, bad_slots[0]) < 0 &&
+				    page_in_slot(p + i * SSW_PAGE, 1, bad_slots[1]) < 0;
+
+			/* Exactly these are lost. */
+			EXPECT_EQ(page, fault_touch(p + i * SSW_PAGE, m + 1, false, false));
+		}
+		c = fault_since(&c, "");
+		retries = fault_dev(dev, "device/swap_retries") - retries;
+		fault_print(ways[m].mode, &c);
+		fault_load_print(ways[m].mode, l, 1);
+		EXPECT_EQ(0, l->wrong);
+		EXPECT_EQ(ways[m].lost, l->lost);
+		EXPECT_EQ(ways[m].again, c.again);
+		EXPECT_EQ(ways[m].again, retries);
+		EXPECT_GT(FAULT_HANG_NS, l->max_ns);
+		munmap(p, pages * SSW_PAGE);
+		EXPECT_EQ(0, fault_swapoff(dev, 120));
+	}
+
+	/* Under load, with readahead, whose neighbours may be lost with them. */
+	ASSERT_EQ(0, ssw_write(CLUSTER, "3"));
+	ASSERT_LE(0, ssw_on_cpu(dev, 0));
+	for (size_t m = 0; m < ARRAY_SIZE(modes); m++) {
+		ASSERT_EQ(0, fault_set("mode", modes[m]));
+		ASSERT_EQ(0, fault_load_start(l, LOADS, true, 150, "ssw"));
+		EXPECT_TRUE(fault_load_more(l, LOADS, 2)) TH_LOG("%s", modes[m]);
+		fault_judge(_metadata, modes[m], l, LOADS, true);
+	}
+	/* And swapoff goes on past them; a page that it could not read is lost. */
+	ASSERT_EQ(0, fault_set("mode", "direct"));
+	EXPECT_EQ(0, fault_swapoff(dev, 120));
+	ASSERT_LE(0, ssw_on_cpu(dev, 0));
+	ASSERT_EQ(0, ssw_pin(0));
+	p = fault_out(pages, 1, false);
+	ASSERT_NE(NULL, p);
+	EXPECT_LE(0, page_in_slot(p, pages, bad_slots[0]));
+	EXPECT_EQ(0, fault_swapoff(dev, 120));
+	memset(l, 0, sizeof(*l));
+	fault_may_lose(l, p, p + pages * SSW_PAGE);
+	for (size_t i = 0; i < pages; i++)
+		fault_touch(p + i * SSW_PAGE, 1, false, false);
+	EXPECT_EQ(0, l->wrong);
+	EXPECT_EQ(2, l->lost);
+}
+
+/* --- a thread that sleeps while it reads ahead --------------------------------------- */
+
+/* Out of memory, and on the device side by side, or (@scatter) far from one another. */
+static void out_again(char *p, size_t pages, bool scatter)
+{
+	if (!scatter)
+		madvise(p, pages * SSW_PAGE, MADV_PAGEOUT);
+	for (size_t i = 0; scatter && i < pages; i++)
+		madvise(p + i * 37 % pages * SSW_PAGE, SSW_PAGE, MADV_PAGEOUT);
+	ssw_evict("ssw");
+}
+
+/*
+ * Polling is without limit, for these reads, and each is there at the first look: a read
+ * that is handed over can only be that of a thread which slept before it looked. It does
+ * where readahead finds no room in the queue.
+ */
+SSW_BODY(faultstack, sleeps_before_it_polls)
+{
+	static const struct {
+		const char *what, *depth, *readahead;
+		bool late;
+	} ways[] = {
+		{ "no room for readahead", "1", "1", true },
+		/* The controls */
+		{ "room", "64", "1", false },
+		{ "no readahead", "1", "0", false },
+	};
+
+	NEED_FAULT();
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		int ret = fault_nullb("1", ways[i].depth, "2000000");
+		struct fault_count c;
+		char *p;
+
+		if (ret)
+			SKIP(return, "no null_blk device with poll queues (%s)", strerror(-ret));
+		ASSERT_LE(0, ssw_on_cpu(FAULT_NULLB, 0));
+		ASSERT_EQ(0, ssw_pin(0));
+		ASSERT_EQ(0, ssw_write(CLUSTER, "3"));
+		ASSERT_EQ(0, fault_set("mode", "bio"));
+		ASSERT_EQ(0, fault_set("poll_us", "100000"));
+		ASSERT_EQ(0, fault_set("readahead", ways[i].readahead));
+		mlockall(MCL_CURRENT);
+		p = ssw_map(PAGES, false);
+		ASSERT_NE(NULL, p);
+		ssw_stamp(p, PAGES, i + 1);
+		out_again(p, PAGES, true);
+		fault_evict("ssw");
+		fault_read(&c, "");
+		EXPECT_EQ(0, ssw_wrong(p, PAGES, i + 1));
+		c = fault_since(&c, "");
+		fault_print(ways[i].what, &c);
+		EXPECT_ABOUT(c.major, c.bio);
+		if (ways[i].late) {
+			EXPECT_LE(PAGES / 16, c.late) TH_LOG("%s", ways[i].what);
+		} else {
+			EXPECT_GE(2, c.late) TH_LOG("%s", ways[i].what);
+		}
+		munmap(p, PAGES * SSW_PAGE);
+		fault_nullb_gone();
+	}
+}
+
+/* As a process of its own: touches its pages in order, so that others are read ahead. */
+static int ahead_start(struct fault_load *l, int cpu, size_t pages, bool scatter)
+{
+	char *p;
+
+	memset(l, 0, sizeof(*l));
+	l->pid = ssw_fork();
+	if (l->pid)
+		return l->pid < 0 ? -errno : 0;
+	ssw_pin(cpu);
+	mlockall(MCL_CURRENT);
+	p = ssw_map(pages, false);
+	if (!p)
+		_exit(78);
+	fault_may_lose(l, p, p + pages * SSW_PAGE);
+	while (!l->stop && !l->wrong) {
+		madvise(p, pages * SSW_PAGE, MADV_DONTNEED);
+		ssw_stamp(p, pages, l->rounds + 1);
+		out_again(p, pages, scatter);
+		for (size_t i = 0; i < pages && !l->stop; i++)
+			fault_touch(p + i * SSW_PAGE, l->rounds + 1, false, false);
+		l->rounds++;
+	}
+	fflush(stdout);
+	_exit(l->wrong ? 1 : 0);
+}
+
+/*
+ * A queue that is frozen in between: it waits for the reads that are under way, their
+ * threads for the queue as they read ahead. One thread a drive, so that there is nobody
+ * else to find a read done by the way.
+ */
+SSW_BODY(faultstack, frozen_while_it_reads_ahead)
+{
+	struct fault_load *l = ssw_shared(2 * sizeof(*l));
+	char path[2][128], was[2][32];
+	struct fault_count c;
+	struct ssw_areas a;
+	uint64_t rnd = 7;
+	int freezes = 0;
+
+	NEED_QUEUES();
+	ASSERT_NE(NULL, l);
+	ASSERT_EQ(0, fault_set("mode", "bio"));
+	ASSERT_EQ(0, fault_set("poll_us", "100000"));
+	ASSERT_EQ(0, ssw_areas_on(&a, 8000, 2));
+	ASSERT_EQ(2, a.n);
+	for (int i = 0; i < a.n; i++) {
+		snprintf(path[i], sizeof(path[i]), "/sys/class/block/%s/queue/nr_requests",
+			 strrchr(a.path[i], '/') + 1);
+		ASSERT_LT(0, ssw_read(path[i], was[i], sizeof(was[i])));
+	}
+	/* On the CPUs that the areas belong to; this one elsewhere. */
+	for (int i = 0; i < a.n; i++) {
+		ASSERT_EQ(0, ahead_start(&l[i], a.cpu[i], 512, i));
+	}
+	ASSERT_EQ(0, ssw_pin(ssw_nr_possible() - 1));
+	EXPECT_TRUE(fault_load_more(l, a.n, 1));
+	fault_read(&c, "");
+	/* Changing it freezes the queue. */
+	for (int i = 0; i < 100 && fault_load_longest(l, a.n) < FAULT_HANG_NS; i++) {
+		freezes += !ssw_write(path[i % a.n], i % 4 < 2 ? "64" : "65");
+		usleep(ssw_random(&rnd) % 10000);
+	}
+	c = fault_since(&c, "");
+	fault_print("frozen", &c);
+	TH_LOG("frozen %d times", freezes);
+	EXPECT_LT(0, freezes);
+	EXPECT_LT(0, c.bio);
+	EXPECT_TRUE(fault_load_more(l, a.n, 1)) TH_LOG("they do not go on");
+	fault_judge(_metadata, "frozen", l, a.n, false);
+	for (int i = 0; i < a.n; i++) {
+		ssw_write(path[i], was[i]);
+		EXPECT_EQ(0, fault_swapoff(a.path[i], 120));
+	}
+}
+
+/* --- suspend ------------------------------------------------------------------------- */
+
+#define TEST_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
+
+/* How often a drive was given queues for direct reads, since boot. */
+static int said_queues(void)
+{
+	return fault_said("nvme", "poll queues for swap");
+}
+
+/*
+ * Suspended down to a level, then at once resumed, while pages are read. From "devices" on
+ * drives lose their queues and get new ones, which the kernel says; with "freezer", the
+ * control, they keep them.
+ */
+SSW_BODY(faultstack, suspend)
+{
+	static const struct {
+		const char *level, *state;
+		bool anew;
+	} ways[] = {
+		{ "freezer", "mem", false }, { "devices", "mem", true },
+		{ "devices", "freeze", true }, { "platform", "mem", true },
+		{ "core", "mem", true }, { "devices", "mem", true },
+	};
+	struct fault_load *l = ssw_shared(LOADS * sizeof(*l));
+	struct fault_count c;
+	struct ssw_areas a;
+	char states[64];
+
+	NEED_QUEUES();
+	if (access("/sys/power/pm_test", W_OK))
+		SKIP(return, "no /sys/power/pm_test (CONFIG_SUSPEND, CONFIG_PM_DEBUG)");
+	ASSERT_NE(NULL, l);
+	ASSERT_LT(0, ssw_read("/sys/power/state", states, sizeof(states)));
+	ssw_write(TEST_DELAY, "0");
+	ASSERT_EQ(0, fault_set("mode", "direct"));
+	ASSERT_EQ(0, ssw_areas_on(&a, 8000, 2));
+	ASSERT_EQ(0, fault_load_start(l, LOADS, false, 200, "ssw"));
+	EXPECT_TRUE(fault_load_more(l, LOADS, 1));
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		int said = said_queues(), more = 0, ret;
+
+		if (!strstr(states, ways[i].state)) {
+			TH_LOG("this machine does not know '%s'", ways[i].state);
+			continue;
+		}
+		fault_set("poll_us", i % 2 ? "0" : "100");
+		ASSERT_EQ(0, ssw_write("/sys/power/pm_test", ways[i].level));
+		ret = ssw_write("/sys/power/state", ways[i].state);
+		EXPECT_EQ(0, ssw_write("/sys/power/pm_test", "none"));
+		EXPECT_EQ(0, ret) TH_LOG("%s, %s", ways[i].level, ways[i].state);
+		/* A drive is reset when it resumes, and that goes on in the background. */
+		for (int j = 0; j < 500 && ways[i].anew && more < a.n; j++) {
+			usleep(10000);
+			more = said_queues() - said;
+		}
+		if (ways[i].anew) {
+			EXPECT_LE(a.n, more) TH_LOG("%s: no queue was made anew", ways[i].level);
+		} else {
+			EXPECT_EQ(said, said_queues());
+		}
+		for (int j = 0; j < a.n; j++) {
+			for (int k = 0; k < 500 && !fault_can_direct(a.path[j]); k++)
+				usleep(10000);
+			EXPECT_TRUE(fault_can_direct(a.path[j])) TH_LOG("%s", a.path[j]);
+		}
+		fault_read(&c, "");
+		EXPECT_TRUE(fault_load_more(l, LOADS, 1)) TH_LOG("they do not go on");
+		c = fault_since(&c, "");
+		fault_print(ways[i].level, &c);
+		EXPECT_LT(0, c.direct) TH_LOG("no direct reads after %s", ways[i].level);
+	}
+	fault_judge(_metadata, "suspend", l, LOADS, false);
+	for (int i = 0; i < a.n; i++) {
+		EXPECT_EQ(0, fault_swapoff(a.path[i], 120));
+	}
+}
+
+/* --- an IOMMU -------------------------------------------------------------------------- */
+
+static int dma_faults(void)
+{
+	return fault_said("DMAR:", "fault");
+}
+
+/* The drive's registers, and where they are. */
+#define NVME_CC		(0x14 / 4)
+#define NVME_CSTS	(0x1c / 4)
+#define NVME_AQA	(0x24 / 4)
+#define NVME_ASQ	(0x28 / 4)
+#define NVME_ACQ	(0x30 / 4)
+#define NVME_SQ0_TAIL	(0x1000 / 4)
+
+static bool nvme_ready(volatile uint32_t *bar, bool want)
+{
+	for (int i = 0; i < 500; i++) {
+		if ((bar[NVME_CSTS] & 1) == want)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+/* Have a drive without a driver fetch a command from where no memory is mapped for it. */
+static int stray_dma(const char *pci)
+{
+	const uint32_t nowhere = 0x12340000;
+	volatile uint32_t *bar;
+	char path[PATH_MAX + 16];
+	int fd, ret = 0;
+	uint16_t cmd;
+
+	snprintf(path, sizeof(path), "%s/enable", pci);
+	ret = ssw_write(path, "1");
+	if (ret)
+		return ret;
+	snprintf(path, sizeof(path), "%s/config", pci);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0 || pread(fd, &cmd, 2, 4) != 2)
+		return -errno;
+	cmd |= 6;	/* memory, bus master */
+	if (pwrite(fd, &cmd, 2, 4) != 2)
+		ret = -errno;
+	close(fd);
+	snprintf(path, sizeof(path), "%s/resource0", pci);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (ret || fd < 0)
+		return ret ? ret : -errno;
+	bar = mmap(NULL, 2 * SSW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (bar == MAP_FAILED)
+		return -errno;
+	bar[NVME_CC] = 0;
+	if (!nvme_ready(bar, false))
+		ret = -EBUSY;
+	bar[NVME_AQA] = 31 | 31 << 16;
+	bar[NVME_ASQ] = nowhere;
+	bar[NVME_ASQ + 1] = 0;
+	bar[NVME_ACQ] = nowhere + SSW_PAGE;
+	bar[NVME_ACQ + 1] = 0;
+	/* Enabled, with entries of 64 and 16 bytes */
+	bar[NVME_CC] = 1 | 6 << 16 | 4 << 20;
+	if (!ret && !nvme_ready(bar, true))
+		ret = -ETIME;
+	bar[NVME_SQ0_TAIL] = 1;
+	usleep(200000);
+	bar[NVME_CC] = 0;
+	nvme_ready(bar, false);
+	munmap((void *)bar, 2 * SSW_PAGE);
+	snprintf(path, sizeof(path), "%s/enable", pci);
+	ssw_write(path, "0");
+	return ret;
+}
+
+/*
+ * To come last: whatever the tests before did, no drive has accessed a page that was not,
+ * or no longer, its. With iommu.strict=1 that is a fault at once. The control makes one.
+ *
+ * QEMU asks the IOMMU when it begins with a command, not with each access. So what is seen
+ * here is a command whose page was unmapped, or never mapped so, before the drive got to
+ * it; of one that was unmapped after that only hardware would tell.
+ */
+SSW_BODY(faultstack, no_stray_dma)
+{
+	char path[160], pci[PATH_MAX], type[32];
+
+	NEED_QUEUES();
+	if (!fault_booted_with("intel_iommu=on"))
+		SKIP(return, "not booted with intel_iommu=on iommu.strict=1 (and an IOMMU)");
+	for (int i = 0; ssw_bdev(i); i++) {
+		snprintf(path, sizeof(path), "/sys/class/block/%s/device/device/iommu_group/type",
+			 strrchr(ssw_bdev(i), '/') + 1);
+		ASSERT_LT(0, ssw_read(path, type, sizeof(type)));
+		/* Not "DMA-FQ", where a page can be accessed for a while after it was unmapped */
+		EXPECT_STREQ("DMA", type);
+	}
+	ASSERT_EQ(0, dma_faults());
+
+	snprintf(path, sizeof(path), "/sys/class/nvme/%s/device", fault_ctrl(ssw_bdev(0)));
+	ASSERT_NE(NULL, realpath(path, pci));
+	ASSERT_EQ(0, ssw_write("/sys/bus/pci/drivers/nvme/unbind", strrchr(pci, '/') + 1));
+	EXPECT_EQ(0, stray_dma(pci));
+	EXPECT_LT(0, dma_faults()) TH_LOG("the control makes no fault");
+	EXPECT_EQ(0, ssw_write("/sys/bus/pci/drivers/nvme/bind", strrchr(pci, '/') + 1));
+}
+
+TEST_HARNESS_MAIN
