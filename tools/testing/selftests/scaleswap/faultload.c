@@ -31,6 +31,8 @@ int main(int argc, char **argv)
 	}
 	(void)test_harness_run;	/* No tests here */
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	/* In the group that is reclaimed: what is on a drive that goes is lost. */
+	mlockall(MCL_CURRENT | MCL_FUTURE);
 	l = ssw_shared(n * sizeof(*l));
 	if (!l || ssw_cgroup_enter(argv[4]) ||
 	    fault_load_start(l, n, false, atoi(argv[3]), argv[4])) {

@@ -169,9 +169,10 @@ static inline const char *fault_ctrl(const char *dev)
 
 	at = (at + 1) % 4;
 	buf[at][0] = 0;
-	snprintf(path, sizeof(path), "/sys/class/block/%s/device", name ? name + 1 : dev);
+	name = name ? name + 1 : dev;
+	snprintf(path, sizeof(path), "/sys/class/block/%s/device", name);
 	if (access(path, F_OK))
-		snprintf(path, sizeof(path), "/sys/class/block/%s/../device", name ? name + 1 : dev);
+		snprintf(path, sizeof(path), "/sys/class/block/%s/../device", name);
 	if (!realpath(path, real))
 		return buf[at];
 	if (sscanf(strrchr(real, '/'), "/nvme%d", &nr) == 1)
