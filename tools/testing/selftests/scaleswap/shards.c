@@ -309,7 +309,8 @@ SSW_BODY(shards, own_pages_first)
 		TH_LOG("CPU %d: of %ld pages in swap, %ld are in its own area",
 		       areas.cpu[area[i]], out, own);
 		EXPECT_LE(stream - 2 * share, out);
-		EXPECT_LE(out / 2, own);
+		/* Less than all where seconds pass between two looks: it seems idle then. */
+		EXPECT_LE(out / 4, own);
 	}
 	for (int i = 0; i < n; i++) {
 		EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
