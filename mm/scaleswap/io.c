@@ -140,8 +140,8 @@ void ssw_span_flush(bool sleep)
 
 /* A bio in this task's plug to which @folio can be added. */
 static struct ssw_span *ssw_span_get(struct folio *folio, struct swap_info_struct *si,
-				   blk_opf_t opf, struct mem_cgroup *memcg,
-				   bio_end_io_t *end_io)
+				     blk_opf_t opf, struct mem_cgroup *memcg,
+				     bio_end_io_t *end_io)
 {
 	struct request_queue *q = bdev_get_queue(si->bdev);
 	struct queue_limits *lim = &q->limits;
@@ -223,8 +223,9 @@ static void ssw_writes_again(struct work_struct *work)
 	struct folio_iter fi;
 
 	bio_for_each_folio_all(fi, &span->bio) {
-		struct bio *bio = bio_alloc(span->bio.bi_bdev, 1, REQ_OP_WRITE | REQ_SWAP, GFP_NOIO);
+		struct bio *bio;
 
+		bio = bio_alloc(span->bio.bi_bdev, 1, REQ_OP_WRITE | REQ_SWAP, GFP_NOIO);
 		bio->bi_iter.bi_sector = swap_folio_sector(fi.folio);
 		bio->bi_end_io = ssw_write_alone_end;
 		bio_clone_blkg_association(bio, &span->bio);
