@@ -368,7 +368,7 @@ SSW_BODY(faultstack, multipath_paths_go)
 
 /*
  * The drive ssw-bad fails to read slots 100 and 200, and once slot 300, of what is swapped
- * to the whole of it (QEMU's blkdebug).
+ * to the whole of it, and to write slot 400, and once slot 450 (QEMU's blkdebug).
  */
 static const unsigned long bad_slots[] = { 100, 200, 300 };
 
@@ -385,6 +385,58 @@ static long page_in_slot(const char *p, size_t pages, unsigned long slot)
 }
 
 /*
+ * Slot 400 cannot be written, and 450 once cannot: the one page stays in memory, and those
+ * in the bio with it, which failed as a whole, go out. With one page in a bio, as in the
+ * base kernel (the control), just the same.
+ */
+SSW_BODY(faultstack, bad_sectors_written)
+{
+	static const char * const most[] = { "128", "1" };
+	const size_t pages = 500;
+	struct fault_load *l = ssw_shared(sizeof(*l));
+	struct fault_count c;
+	char dev[64], *p;
+
+	NEED_FAULT();
+	if (!drive("ssw-bad", dev, sizeof(dev)))
+		SKIP(return, "no drive with the serial number ssw-bad");
+	ASSERT_NE(NULL, l);
+	ASSERT_EQ(0, ssw_mkswap(dev, 8000));
+	ASSERT_EQ(0, ssw_write(CLUSTER, "0"));
+	for (size_t m = 0; m < ARRAY_SIZE(most); m++) {
+		long skip[ARRAY_SIZE(bad_slots)];
+		long long stay;
+
+		ASSERT_EQ(0, fault_set("bio_pages", most[m]));
+		ASSERT_LE(0, ssw_on_cpu(dev, 0));
+		ASSERT_EQ(0, ssw_pin(0));
+		p = fault_out(pages, m + 1, false);
+		ASSERT_NE(NULL, p);
+		EXPECT_LE(0, page_in_slot(p, pages, 400)) TH_LOG("nothing is tested");
+		EXPECT_LE(0, page_in_slot(p, pages, 450)) TH_LOG("nothing is tested");
+		stay = ssw_cgroup_stat("ssw", "swapcached") / SSW_PAGE;
+		memset(l, 0, sizeof(*l));
+		fault_may_lose(l, p, p + pages * SSW_PAGE);
+		/* Not those that cannot be read, or once cannot: for the next test. */
+		for (size_t i = 0; i < ARRAY_SIZE(bad_slots); i++)
+			skip[i] = page_in_slot(p, pages, bad_slots[i]);
+		fault_read(&c, "");
+		for (long i = 0; i < (long)pages; i++)
+			if (i != skip[0] && i != skip[1] && i != skip[2])
+				fault_touch(p + i * SSW_PAGE, m + 1, false, false);
+		c = fault_since(&c, "");
+		fault_print(most[m], &c);
+		printf("# %s pages in a bio: %lld stay in memory\n", most[m], stay);
+		EXPECT_EQ(1, stay);
+		EXPECT_LE((long long)pages - 5, c.pswpin);
+		EXPECT_EQ(0, l->wrong);
+		EXPECT_EQ(0, l->lost);
+		munmap(p, pages * SSW_PAGE);
+		EXPECT_EQ(0, fault_swapoff(dev, 120));
+	}
+}
+
+/*
  * Whose page cannot be read gets SIGBUS, as in the base kernel (mode "off", the control),
  * after one more try by an ordinary bio. All others are right.
  */
@@ -398,10 +450,10 @@ SSW_BODY(faultstack, bad_sectors)
 		{ "direct", 2, 3 }, { "direct", 2, 2 }, { "auto", 2, 2 }, { "bio", 2, 0 },
 		{ "off", 2, 0 },
 	};
-	const size_t pages = 600;
+	const size_t pages = 380;
 	struct fault_load *l = ssw_shared(LOADS * sizeof(*l));
 	struct fault_count c;
-	long long retries;
+	long long retries, batched;
 	char dev[64], *p;
 
 	NEED_QUEUES();
@@ -445,9 +497,30 @@ SSW_BODY(faultstack, bad_sectors)
 		EXPECT_EQ(0, fault_swapoff(dev, 120));
 	}
 
-	/* Under load, with readahead, whose neighbours may be lost with them. */
+	/* Read ahead with others in one bio, they are not to take these along. */
 	ASSERT_EQ(0, ssw_write(CLUSTER, "3"));
+	ASSERT_EQ(0, fault_set("mode", "direct"));
 	ASSERT_LE(0, ssw_on_cpu(dev, 0));
+	ASSERT_EQ(0, ssw_pin(0));
+	p = fault_out(pages, 1, false);
+	ASSERT_NE(NULL, p);
+	EXPECT_LE(0, page_in_slot(p, pages, bad_slots[0]));
+	memset(l, 0, sizeof(*l));
+	fault_may_lose(l, p, p + pages * SSW_PAGE);
+	fault_read(&c, "");
+	batched = fault_num("batched");
+	for (size_t i = 0; i < pages; i++)
+		fault_touch(p + i * SSW_PAGE, 1, false, false);
+	c = fault_since(&c, "");
+	fault_print("read ahead", &c);
+	EXPECT_LE((long long)pages / 2, fault_num("batched") - batched);
+	EXPECT_EQ(0, l->wrong);
+	EXPECT_EQ(2, l->lost);
+	/* At least one of them was in a bio with its neighbours. */
+	EXPECT_LE(4, c.again);
+	munmap(p, pages * SSW_PAGE);
+
+	/* Under load; what was read ahead in vain is lost to who wants it. */
 	for (size_t m = 0; m < ARRAY_SIZE(modes); m++) {
 		ASSERT_EQ(0, fault_set("mode", modes[m]));
 		ASSERT_EQ(0, fault_load_start(l, LOADS, true, 150, "ssw"));
