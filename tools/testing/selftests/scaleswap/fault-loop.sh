@@ -29,6 +29,8 @@ set -- $SSW_BDEVS
 drives=("$@")
 
 seconds=${FAULT_SECONDS:-1200} procs=${FAULT_PROCS:-6} pages=${FAULT_PAGES:-250}
+# Not in a tmpfs, which is swapped out, perhaps to a drive that goes.
+out=/faultload.out
 ret=0 times=0 left_on=0 cpus=0 gone=0 said_bad=0
 bad() { echo "fault: $*"; ret=1; }
 RANDOM=${SSW_SEED:=$((EPOCHSECONDS % 32768))}
@@ -118,17 +120,33 @@ wait_for() {
 	return 1
 }
 
+# used DRIVE - pages in use of its area
+used() {
+	local a
+	for a in $SYS/areas/*; do
+		[ "$(cat "$a/path" 2>/dev/null)" = "$1" ] && num "$a/used" && return
+	done
+	echo 0
+}
+
 one_removal() {
-	local at=$((RANDOM % ${#drives[@]})) d pci off= i name
+	local at=$((RANDOM % ${#drives[@]})) d pci off= i name before
 	d=${drives[at]}
 	pci=$(readlink -f "/sys/class/block/${d#/dev/}/device/device")
 	[ -w "$pci/remove" ] || { bad "$d is not there"; return; }
 	# A swapoff has the device open and can end. Without one the area stays for good, as
 	# in the base kernel, since the device cannot be opened any more: not too often.
-	if [ $((times % 8)) != 7 ] || [ $left_on -ge 30 ]; then
+	# A CPU whose own area is such a one can swap out nothing more.
+	if [ $((times % 8)) != 7 ] || [ $left_on -ge 2 ]; then
+		before=$(used "$d")
 		swapoff "$d" 2>/dev/null &
 		off=$!
-		sleep_ms 0 700
+		# Before it has opened the device there would be none.
+		for ((i = 0; i < 20; i++)); do
+			[ "$(used "$d")" -lt "$before" ] && break
+			sleep 0.1
+		done
+		sleep_ms 0 300
 	fi
 	echo 1 >"$pci/remove"
 	times=$((times + 1))
@@ -168,7 +186,7 @@ one_stall() {
 # --- the loop ---
 lossy=
 [ "$kind" != remove ] || lossy=lossy
-"$DIR/faultload" $((seconds + 600)) "$procs" "$pages" ssw-fault $lossy >/tmp/faultload.out 2>&1 &
+"$DIR/faultload" $((seconds + 600)) "$procs" "$pages" ssw-fault $lossy >"$out" 2>&1 &
 load=$!
 modes=(direct auto direct bio direct off) limits=(100 0 1000)
 start=$EPOCHSECONDS said=0 n=0
@@ -188,22 +206,22 @@ while [ $((EPOCHSECONDS - start)) -lt "$seconds" ] && [ $ret = 0 ]; do
 	fi
 	if ! kill -0 $load 2>/dev/null; then
 		bad "the workload ended"
-	elif [ $said_bad = 0 ] && grep -q 'a fault took' /tmp/faultload.out; then
+	elif [ $said_bad = 0 ] && grep -q 'a fault took' "$out"; then
 		said_bad=1
-		bad "$(grep -m1 'a fault took' /tmp/faultload.out)"
+		bad "$(grep -m1 'a fault took' "$out")"
 		# Who waits, and where
 		echo w >/proc/sysrq-trigger
 	fi
 	if [ $((EPOCHSECONDS - start)) -ge $((said + 60)) ]; then
 		said=$((EPOCHSECONDS - start))
 		echo "fault: $said s: $times times, $cpus CPUs away, $left_on areas left on; $(counters)"
-		tail -1 /tmp/faultload.out
+		tail -1 "$out"
 	fi
 done
 [ -z "$cpu_away" ] || toggle_cpu
 kill -TERM $load 2>/dev/null
 wait $load || bad "the workload failed: status $?"
-cat /tmp/faultload.out
+cat "$out"
 echo "fault: $kind $times times, $cpus CPUs away; $(counters)"
 echo "fault: $(driver)"
 
