@@ -48,7 +48,7 @@ unsigned int ssw_bio_pages = SSW_BIO_PAGES;
 
 /**
  * struct ssw_span - a bio for pages that are neighbours on the device
- * @cb: in the plug of the task that fills it; @cb.data is the area
+ * @cb: in the plug of the task that fills it; @cb.data is the area, a swap_info_struct
  * @work: to submit the bio, or to do its pages again, where that may sleep
  * @memcg: of its pages, if they are written: that is charged with the write
  * @max: pages that it can take
@@ -160,7 +160,7 @@ static struct ssw_span *ssw_span_get(struct folio *folio, struct swap_info_struc
 	}
 
 	/* A scheduler may know better which requests to put together. */
-	if (!q->elevator)
+	if (queue_is_mq(q) && !q->elevator)
 		opf |= REQ_NOMERGE;
 
 	max = min3(READ_ONCE(ssw_bio_pages), (unsigned int)lim->max_segments,
