@@ -256,37 +256,35 @@ static const struct scaleswap_read_ops *ssw_ops(const struct swap_info_struct *s
 
 /*
  * What goes past the block layer must not go past a limit that somebody has set.
- * Writeback throttling has nothing to say about reads. Under a reference to the
- * queue, which keeps the list of limits.
+ * Writeback throttling has nothing to say about reads. A reference to the queue keeps
+ * the list of limits; if it is frozen the driver will find that, too.
  */
 static bool ssw_limited(struct request_queue *q)
 {
 	struct rq_qos *rqos;
+	bool limited = false;
 
 #ifdef CONFIG_BLK_DEV_THROTTLING
 	if (READ_ONCE(q->td))
 		return true;
 #endif
+	if (!READ_ONCE(q->rq_qos) || !percpu_ref_tryget_live(&q->q_usage_counter))
+		return false;
 	for (rqos = READ_ONCE(q->rq_qos); rqos; rqos = rqos->next) {
 		if (rqos->id != RQ_QOS_WBT)
-			return true;
+			limited = true;
 	}
-	return false;
+	percpu_ref_put(&q->q_usage_counter);
+	return limited;
 }
 
 static bool ssw_submit_direct(struct ssw_read *read, struct folio *folio,
 			      struct swap_info_struct *si)
 {
-	struct request_queue *q = bdev_get_queue(si->bdev);
-	enum ssw_fallback why = SSW_FB_POLL_DOWN;
-	bool limited;
+	enum ssw_fallback why;
 	int err;
 
-	if (unlikely(!percpu_ref_tryget_live(&q->q_usage_counter)))
-		goto fallback;
-	limited = ssw_limited(q);
-	percpu_ref_put(&q->q_usage_counter);
-	if (unlikely(limited)) {
+	if (unlikely(ssw_limited(bdev_get_queue(si->bdev)))) {
 		why = SSW_FB_POLL_LIMITED;
 		goto fallback;
 	}
