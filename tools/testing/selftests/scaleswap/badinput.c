@@ -364,22 +364,40 @@ SSW_TEST_F(badinput, failing_allocations_plain)
 /* Failing allocations while pages are swapped out: the data stays right. */
 SSW_TEST_F(badinput, failing_allocations_swap_out)
 {
-	char *p = ssw_map(64, false);
+	/* A bio for each page, as many as they can be; and one for all. */
+	static const char * const most[] = { "1", "128" };
+	char *p = ssw_map(64, false), nth[16];
+	int fd, failed = 0;
 
-	if (fail_nth(0))
+	/* Opened once: to open it needs memory. */
+	fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	if (fd < 0)
 		SKIP(return, "no /proc/thread-self/fail-nth (CONFIG_FAULT_INJECTION)");
 	ASSERT_EQ(0, ssw_mkfile(ssw_file(0), PAGES));
 	ASSERT_EQ(0, ssw_on_cpu(ssw_file(0), 0));
 	ASSERT_EQ(0, ssw_pin(0));
-	faults(true);
-	for (int nth = 1; nth <= 40; nth++) {
-		ssw_stamp(p, 64, nth);
-		ASSERT_EQ(0, fail_nth(nth));
-		madvise(p, 64 * SSW_PAGE, MADV_PAGEOUT);
-		ASSERT_EQ(0, fail_nth(0));
-		ASSERT_EQ(0, ssw_wrong(p, 64, nth)) TH_LOG("allocation %d", nth);
+	for (size_t m = 0; m < ARRAY_SIZE(most); m++) {
+		/* Not there without CONFIG_SCALESWAP_POLL */
+		ssw_write("/sys/kernel/mm/scaleswap/fault/bio_pages", most[m]);
+		faults(true);
+		for (int i = 1; i <= 40; i++) {
+			char left[16] = "";
+
+			ssw_stamp(p, 64, i);
+			snprintf(nth, sizeof(nth), "%d", i);
+			ASSERT_LT(0, pwrite(fd, nth, strlen(nth), 0));
+			madvise(p, 64 * SSW_PAGE, MADV_PAGEOUT);
+			ASSERT_LT(0, pread(fd, left, sizeof(left) - 1, 0));
+			ASSERT_EQ(1, pwrite(fd, "0", 1, 0));
+			failed += atoi(left) == 0;
+			ASSERT_EQ(0, ssw_wrong(p, 64, i)) TH_LOG("allocation %d", i);
+		}
+		faults(false);
 	}
-	faults(false);
+	ssw_write("/sys/kernel/mm/scaleswap/fault/bio_pages", "128");
+	close(fd);
+	TH_LOG("%d allocations made to fail", failed);
+	EXPECT_LT(20, failed);
 }
 
 TEST_HARNESS_MAIN

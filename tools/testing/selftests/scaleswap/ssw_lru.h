@@ -361,7 +361,8 @@ static inline bool mate_start(struct mate *m, int cpu, size_t pages, bool huge)
 	if (m->pid)
 		return m->pid > 0;
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	if (ssw_write(SSW_CG "/" GROUP "/cgroup.procs", pid) || ssw_pin(cpu))
+	/* In this order, or a page of its own gives the group a shard of another CPU. */
+	if (ssw_pin(cpu) || ssw_write(SSW_CG "/" GROUP "/cgroup.procs", pid))
 		_exit(50);
 	for (;;) {
 		if (m->c->op == REST) {
