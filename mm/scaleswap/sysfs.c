@@ -7,6 +7,7 @@
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
+#include <linux/bio.h>
 #include <linux/fs.h>
 #include <linux/kobject.h>
 #include <linux/mm.h>
