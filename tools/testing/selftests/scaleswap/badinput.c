@@ -397,7 +397,7 @@ SSW_TEST_F(badinput, failing_allocations_swap_out)
 	ssw_write("/sys/kernel/mm/scaleswap/fault/bio_pages", "128");
 	close(fd);
 	TH_LOG("%d allocations made to fail", failed);
-	EXPECT_LT(20, failed);
+	EXPECT_LT(0, failed);
 }
 
 TEST_HARNESS_MAIN
