@@ -220,7 +220,7 @@ def part_locks(o):
         "wrong": run["checked"]["wrong"], "warmed_up": warm["checked"]["verified"],
         "vmstat": {k: v for k, v in moved.items() if v and k.startswith(
             ("pswp", "swp", "pgsteal", "pgscan", "pgmaj", "pgfault", "allocstall", "swap_ra", "workingset", "zsw"))},
-        "locks": pick(locks, names), "classes": names, "control": control,
+        "locks": pick(locks, names), "all_wait_us": round(sum(v[3] for v in locks.values()), 1), "classes": names, "control": control,
         "most_contended": [[k, v[1], v[0], v[2][:12]] for k, v in
                            sorted(locks.items(), key=lambda x: -x[1][0])[:16]],
         "areas": area_delta(before[1]),
@@ -362,6 +362,11 @@ def main():
     # writing even an N would set zswap up
     if os.path.exists(zswap) and open(zswap).read().strip() == "Y":
         write(zswap, "N")
+    lru_gen = "/sys/kernel/mm/lru_gen/enabled"
+    if o.get("mglru"):
+        write(lru_gen, "y")
+    elif os.path.exists(lru_gen) and g.read(lru_gen).strip() != "0x0000":
+        g.fail("MGLRU is on")
     print("begin", flush=True)
     result = PARTS[o["part"]](o)
     print("end", flush=True)

@@ -5,15 +5,17 @@
 # A group of 48 MB. Three processes on CPUs 1 to 3 touch 8 MB each and sleep. A fourth on
 # CPU 0 reads 30 MB at random, again and again: with one LRU list the cold pages go and
 # the hot ones stay. What counts is how many pages were swapped in by 16 sweeps, with
-# one list (scaleswap=core) and with shards (scaleswap=on), in interleaved boots.
+# one list (scaleswap=core), with shards (scaleswap=on), and on the base kernel with each
+# of its two LRUs, in interleaved boots.
 #
-#   bench/manual/lru-skew.sh [PAIRS]      default 5; writes bench/results/lru-skew.json;
-#                                         KERNEL=NAME|BZIMAGE, default test
+#   bench/manual/lru-skew.sh [ROUNDS]     default 5; writes bench/results/lru-skew.json;
+#                                         KERNEL=NAME|BZIMAGE, default test; BASE likewise,
+#                                         default base-test
 #
 # Emulated (TCG, one host thread, 4 vCPUs in turns); counts, no times.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-pairs=${1:-5} kernel=${KERNEL:-test}
+rounds=${1:-5}
 guest=$(mktemp) out=$(mktemp)
 trap 'rm -f "$guest" "$out"' EXIT
 cat >"$guest" <<'END2'
@@ -27,6 +29,7 @@ def write(p, s):
 def stat(names):
     d = dict(l.split() for l in open("/proc/vmstat"))
     return {n: int(d[n]) for n in names}
+write("/sys/kernel/mm/lru_gen/enabled", "y" if "how=mglru" in open("/proc/cmdline").read() else "n")
 if os.path.exists("/proc/sys/vm/scaleswap/bind"):
     write("/proc/sys/vm/scaleswap/bind", "auto")
 for d in sorted(glob.glob("/dev/nvme?n1")):
@@ -68,20 +71,25 @@ kids = [child(c, 2048, sleeper) for c in (1, 2, 3)]
 pid, r = child(0, 7680, hot)
 _, status = os.waitpid(pid, 0)
 lru = {os.path.basename(f): open(f).read().strip() for f in glob.glob("/sys/kernel/mm/scaleswap/lru/*")}
+lru["lru_gen"] = open("/sys/kernel/mm/lru_gen/enabled").read().strip()
 print("lru " + json.dumps(lru))
 print("events " + open(CG + "/memory.events").read().replace("\n", " "))
 for k, _ in kids: os.kill(k, 9)
 os._exit(1 if status else 0)
 PY
 END2
-for ((i = 0; i < pairs; i++)); do
-	for how in core on; do
+for ((i = 0; i < rounds; i++)); do
+	for how in core on base mglru; do
 		echo "how $how"
+		case $how in
+		base | mglru) kernel=${BASE:-base-test} append="how=$how" ;;
+		*) kernel=${KERNEL:-test} append="scaleswap=$how" ;;
+		esac
 		scripts/boot --kernel "$kernel" --cpus 4 --mem 512 --nvme 4 --nvme-size 64 --with base --with python \
-			--timeout 300 --append "scaleswap=$how kunit.enable=0" "$guest"
+			--timeout 300 --append "$append kunit.enable=0" "$guest"
 	done
 done | tee "$out"
-python3 - "$out" "$pairs" <<'PY'
+python3 - "$out" "$rounds" <<'PY'
 import datetime, json, statistics, subprocess, sys
 runs, how = [], None
 for line in open(sys.argv[1]):
@@ -95,8 +103,8 @@ for line in open(sys.argv[1]):
         runs[-1]["lru"] = json.loads(rest)
     elif word == "events":
         runs[-1]["events"] = rest
-total = {h: [sum(r["swapped_in"]) for r in runs if r["scaleswap"] == h] for h in ("core", "on")}
-data = {"command": f"bench/manual/lru-skew.sh {sys.argv[2]}", "kernel": "test",
+total = {h: [sum(r["swapped_in"]) for r in runs if r["scaleswap"] == h] for h in ("core", "on", "base", "mglru")}
+data = {"command": f"bench/manual/lru-skew.sh {sys.argv[2]}", "kernels": {"core": "test", "on": "test", "base": "base-test", "mglru": "base-test, lru_gen/enabled y"},
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "repository": subprocess.run(["git", "describe", "--always", "--dirty"], text=True, stdout=subprocess.PIPE).stdout.strip(),
         "emulated": "QEMU TCG, one host thread, 4 vCPUs, NVMe drives emulated",
