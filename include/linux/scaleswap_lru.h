@@ -28,6 +28,7 @@ struct folio;
  * @id: number in the folios' flags, from 1
  * @clock: how often the lists were scanned, see ssw_lru_scanned()
  * @seen: pages at the last look, and when it last grew
+ * @cost: cost of reclaim at the last look, see ssw_costs_forget()
  * @size: pages by zone and list, under @lruvec's lock
  */
 struct scaleswap_shard {
@@ -37,25 +38,30 @@ struct scaleswap_shard {
 	/* What all CPUs read ends here. */
 	unsigned long clock ____cacheline_aligned_in_smp;
 	unsigned long seen;
+	unsigned long cost;
 	unsigned long size[MAX_NR_ZONES][NR_LRU_LISTS];
 };
 
 /**
  * struct scaleswap_shards - the shards of a memcg and node
  * @cursor: which one direct reclaim compares its own with next
- * @aged: which one kswapd ages next
+ * @aged: which one is aged next beside the first, or by kswapd
+ * @forget: which one's cost of reclaim is looked at next
  * @newest: the clock that is furthest ahead
  * @clock: as in struct scaleswap_shard, of the whole's own lists
  * @seen: as in struct scaleswap_shard, of the whole's own lists
+ * @cost: as in struct scaleswap_shard, of the whole's own lists
  * @shard: by number, from 1; NULL where no folio was yet. Once set it stays,
  *         until the memcg is freed
  */
 struct scaleswap_shards {
 	unsigned int cursor;
 	unsigned int aged;
+	unsigned int forget;
 	unsigned long newest;
 	unsigned long clock;
 	unsigned long seen;
+	unsigned long cost;
 	/* Read with every folio, the above is written by reclaim. */
 	struct scaleswap_shard *shard[] ____cacheline_aligned_in_smp;
 };
@@ -97,7 +103,7 @@ static inline bool scaleswap_lru_on(void)
  * scaleswap_lru_id - which shard a folio belongs to
  * @folio: the folio
  *
- * Context: any. It changes only where the folio is on no list and no batch.
+ * Context: any. It changes only off the lists and off batches on the way to one.
  * Return: the shard's number; 0 if it is none's, or not yet.
  */
 static inline unsigned int scaleswap_lru_id(const struct folio *folio)

@@ -204,6 +204,21 @@ void __scaleswap_lru_join(struct folio *folio)
 			      (unsigned long)id << SCALESWAP_LRU_PGOFF);
 }
 
+/* A folio that is still on a list would be one of freed memory. */
+static void ssw_shard_check_empty(struct scaleswap_shard *shard)
+{
+	enum lru_list lru;
+
+	if (!IS_ENABLED(CONFIG_DEBUG_VM))
+		return;
+	for_each_lru(lru) {
+		/* Of unevictable ones there is no list, only their number. */
+		if (lru != LRU_UNEVICTABLE)
+			VM_WARN_ON_ONCE(!list_empty(&shard->lruvec.lists[lru]));
+	}
+	VM_WARN_ON_ONCE(memchr_inv(shard->size, 0, sizeof(shard->size)));
+}
+
 void __scaleswap_lru_free(struct lruvec *whole)
 {
 	struct scaleswap_shards *shards = whole->shards;
@@ -214,6 +229,7 @@ void __scaleswap_lru_free(struct lruvec *whole)
 	for (id = 1; id <= ssw_lru_shards; id++) {
 		if (!shards->shard[id])
 			continue;
+		ssw_shard_check_empty(shards->shard[id]);
 		kmem_cache_free(ssw_shard_cache, shards->shard[id]);
 		atomic_long_dec(&ssw_lru_nr);
 	}
@@ -289,6 +305,48 @@ void scaleswap_lru_costs(struct lruvec *whole, unsigned long *anon, unsigned lon
 	}
 }
 
+/*
+ * What was noted long ago is to count less and less, also in a shard to which nobody
+ * adds any more: whenever one was halved, one of the others, in turn, is halved if it
+ * has not changed since its last turn. With N shards, and one in use, the others are
+ * halved once in N of its halvings: when one sum for all of them would be.
+ */
+static void ssw_costs_forget(struct lruvec *whole, unsigned int but)
+{
+	struct scaleswap_shards *shards = READ_ONCE(whole->shards);
+	unsigned int i, id;
+
+	if (!shards)
+		return;
+	id = READ_ONCE(shards->forget);
+	for (i = 0; i <= ssw_lru_shards; i++) {
+		struct scaleswap_shard *shard = NULL;
+		struct lruvec *l = whole;
+		unsigned long *cost = &shards->cost;
+
+		id = id < ssw_lru_shards ? id + 1 : 0;
+		if (id) {
+			shard = READ_ONCE(shards->shard[id]);
+			if (!shard)
+				continue;
+			l = &shard->lruvec;
+			cost = &shard->cost;
+		}
+		if (id == but || !(READ_ONCE(l->anon_cost) || READ_ONCE(l->file_cost)))
+			continue;
+		spin_lock_irq(&l->lru_lock);
+		if (l->anon_cost + l->file_cost == *cost) {
+			l->anon_cost /= 2;
+			l->file_cost /= 2;
+		}
+		*cost = l->anon_cost + l->file_cost;
+		spin_unlock_irq(&l->lru_lock);
+		break;
+	}
+	/* Lost updates do not matter: it only has to go round. */
+	WRITE_ONCE(shards->forget, id);
+}
+
 /**
  * scaleswap_lru_note_cost - note the cost of reclaim, up to the root
  * @lruvec: what was reclaimed from, or refaulted to
@@ -315,6 +373,7 @@ void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cos
 	}
 	for (whole = scaleswap_lruvec_whole(lruvec); whole; whole = parent_lruvec(whole)) {
 		struct lruvec *l = ssw_lruvec(whole, id);
+		bool halved = false;
 		unsigned long pages;
 
 		pages = lruvec_page_state(whole, NR_INACTIVE_ANON) +
@@ -334,8 +393,11 @@ void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cos
 		if (l->file_cost + l->anon_cost > pages / 4) {
 			l->file_cost /= 2;
 			l->anon_cost /= 2;
+			halved = true;
 		}
 		spin_unlock_irq(&l->lru_lock);
+		if (halved)
+			ssw_costs_forget(whole, l->shard ? id : 0);
 	}
 }
 

@@ -10,7 +10,8 @@
  * were. Where to begin decides who meets whom on a lock, and what is old:
  *
  * - Direct reclaim begins at its own CPU's shard, kswapd and whoever has no
- *   pages of his own at the oldest.
+ *   pages of his own at the oldest; among those that have any of the sort that
+ *   is to be scanned.
  * - One list has the oldest page of all at its tail. To have about that with
  *   many, each shard has a clock that counts how often its lists were scanned.
  *   Direct reclaim compares its own with that of one other, in turn, and begins
@@ -19,6 +20,9 @@
  * - Where the shard has enough pages of one sort, but none of the other, others
  *   are asked for those: the balance between page cache and anonymous memory is
  *   the whole's.
+ * - Active anonymous pages are deactivated if there are too many in the memcg and
+ *   node, a batch a call, as with one list; from the own shard or from one, in
+ *   turn, that has too many by itself. Where pages are hot it may be most of them.
  * - All shards are visited before no progress is reported.
  */
 #ifndef _MM_SCALESWAP_SHRINK_H
@@ -45,6 +49,16 @@
 #define SSW_LRU_LAG	(8 * SSW_LRU_ROUND)
 
 static void shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc);
+
+/* How much is to be scanned of each list; and whether there is to be ageing. */
+struct ssw_goals {
+	unsigned long nr[NR_LRU_LISTS];
+	bool age;
+};
+
+static const struct ssw_goals ssw_active_anon = {
+	.nr = { [LRU_ACTIVE_ANON] = 1 },
+};
 
 /* Shards by number; 0 is the whole's own lists. NULL where there is none. */
 static struct lruvec *ssw_lru_list(struct lruvec *whole, struct scaleswap_shards *shards,
@@ -81,13 +95,13 @@ static unsigned long ssw_lru_evictable(struct lruvec *lruvec)
 	       ssw_lru_pages(lruvec, LRU_ACTIVE_FILE, MAX_NR_ZONES - 1);
 }
 
-/* Has it any? To know that, most of the time the first sizes do. */
-static bool ssw_lru_has_pages(struct lruvec *lruvec)
+/* Has it any that are wanted? To know that, most of the time the first sizes do. */
+static bool ssw_lru_has(struct lruvec *lruvec, const struct ssw_goals *want, int zone_idx)
 {
 	enum lru_list lru;
 
 	for_each_evictable_lru(lru) {
-		if (ssw_lru_pages(lruvec, lru, MAX_NR_ZONES - 1))
+		if (want->nr[lru] && ssw_lru_pages(lruvec, lru, zone_idx))
 			return true;
 	}
 	return false;
@@ -158,7 +172,9 @@ static unsigned long ssw_lru_time(struct lruvec *l, struct scaleswap_shards *sha
 }
 
 /*
- * Of @pages that a shard had, @scanned were looked at.
+ * Of @pages in the lists that are scanned, those of inactive pages, @scanned were
+ * looked at. So clocks that keep pace mean that an inactive page has as long to be
+ * used again in one shard as in another, few as they may be where most are active.
  *
  * With each round a shard makes up for a part of what it is behind, so one whose
  * CPU is a bit slower than others stays within the slack: down to half of
@@ -177,12 +193,13 @@ static void ssw_lru_scanned(struct lruvec *l, struct scaleswap_shards *shards,
 	if ((long)(time - READ_ONCE(shards->newest)) > 0)
 		WRITE_ONCE(shards->newest, time);
 	/* What is reclaimed leaves, what stays is as old as it was. */
-	ssw_lru_look(l, shards, min(pages, ssw_lru_evictable(l)));
+	ssw_lru_look(l, shards, ssw_lru_evictable(l));
 }
 
 /* The next number after *@cursor with pages, but for @own; @own if there is none. */
 static unsigned int ssw_lru_turn(struct lruvec *whole, struct scaleswap_shards *shards,
-				 unsigned int *cursor, unsigned int own)
+				 unsigned int *cursor, unsigned int own,
+				 const struct ssw_goals *want, int zone_idx)
 {
 	unsigned int i, id = READ_ONCE(*cursor);
 
@@ -191,7 +208,7 @@ static unsigned int ssw_lru_turn(struct lruvec *whole, struct scaleswap_shards *
 
 		id = id < ssw_lru_shards ? id + 1 : 0;
 		l = ssw_lru_list(whole, shards, id);
-		if (id != own && l && ssw_lru_has_pages(l)) {
+		if (id != own && l && ssw_lru_has(l, want, zone_idx)) {
 			/* Lost updates do not matter: it only has to go round. */
 			WRITE_ONCE(*cursor, id);
 			return id;
@@ -201,7 +218,8 @@ static unsigned int ssw_lru_turn(struct lruvec *whole, struct scaleswap_shards *
 }
 
 /* The number of the shard with pages that is furthest behind. */
-static unsigned int ssw_lru_oldest(struct lruvec *whole, struct scaleswap_shards *shards)
+static unsigned int ssw_lru_oldest(struct lruvec *whole, struct scaleswap_shards *shards,
+				   const struct ssw_goals *want, int zone_idx)
 {
 	unsigned int id, oldest = 0;
 	long behind, most = -1;
@@ -209,7 +227,7 @@ static unsigned int ssw_lru_oldest(struct lruvec *whole, struct scaleswap_shards
 	for (id = 0; id <= ssw_lru_shards; id++) {
 		struct lruvec *l = ssw_lru_list(whole, shards, id);
 
-		if (!l || !ssw_lru_has_pages(l))
+		if (!l || !ssw_lru_has(l, want, zone_idx))
 			continue;
 		behind = READ_ONCE(shards->newest) - ssw_lru_time(l, shards);
 		if (behind > most) {
@@ -220,9 +238,13 @@ static unsigned int ssw_lru_oldest(struct lruvec *whole, struct scaleswap_shards
 	return oldest;
 }
 
-/* The number of the shard to begin with; *@own is set to this CPU's. */
+/*
+ * The number of the shard to begin with; *@own is set to this CPU's, *@next to where
+ * to go on: not always with the same neighbour.
+ */
 static unsigned int ssw_lru_first(struct lruvec *whole, struct scaleswap_shards *shards,
-				  unsigned int *own)
+				  unsigned int *own, unsigned int *next,
+				  const struct ssw_goals *want, int zone_idx)
 {
 	struct lruvec *mine, *other;
 	unsigned int turn;
@@ -230,12 +252,14 @@ static unsigned int ssw_lru_first(struct lruvec *whole, struct scaleswap_shards 
 
 	*own = ssw_lru_own();
 	mine = ssw_lru_list(whole, shards, *own);
-	if (current_is_kswapd() || !mine || !ssw_lru_has_pages(mine)) {
+	if (current_is_kswapd() || !mine || !ssw_lru_has(mine, want, zone_idx)) {
 		/* Nothing is his own. */
 		*own = UINT_MAX;
-		return ssw_lru_oldest(whole, shards);
+		*next = ssw_lru_oldest(whole, shards, want, zone_idx);
+		return *next;
 	}
-	turn = ssw_lru_turn(whole, shards, &shards->cursor, *own);
+	turn = ssw_lru_turn(whole, shards, &shards->cursor, *own, want, zone_idx);
+	*next = turn;
 	if (turn == *own)
 		return turn;
 	other = ssw_lru_list(whole, shards, turn);
@@ -246,13 +270,11 @@ static unsigned int ssw_lru_first(struct lruvec *whole, struct scaleswap_shards 
 	return turn;
 }
 
-/* Is a shard short of inactive anonymous pages? By its own lists alone. */
-static bool ssw_inactive_is_low(struct lruvec *lruvec)
+/* Does a shard have too many active anonymous pages? By its own lists alone. */
+static bool ssw_shard_is_low(struct lruvec *lruvec)
 {
 	unsigned long inactive, active, ratio, gb;
 
-	if (!scaleswap_lru_on())
-		return inactive_is_low(lruvec, LRU_INACTIVE_ANON);
 	inactive = ssw_lru_pages(lruvec, LRU_INACTIVE_ANON, MAX_NR_ZONES - 1);
 	active = ssw_lru_pages(lruvec, LRU_ACTIVE_ANON, MAX_NR_ZONES - 1);
 	/* The ratio depends on how much memory there is, not on how it is sharded. */
@@ -262,9 +284,13 @@ static bool ssw_inactive_is_low(struct lruvec *lruvec)
 	return inactive * ratio < active;
 }
 
-struct ssw_goals {
-	unsigned long nr[NR_LRU_LISTS];
-};
+/* Is shrink_lruvec() to deactivate anonymous pages? */
+static bool ssw_inactive_is_low(struct lruvec *lruvec, struct scan_control *sc)
+{
+	if (scaleswap_lru_on() && sc->shard_goals)
+		return sc->shard_goals->age;
+	return inactive_is_low(lruvec, LRU_INACTIVE_ANON);
+}
 
 static unsigned long ssw_goals_sum(const struct ssw_goals *g, bool file)
 {
@@ -273,106 +299,198 @@ static unsigned long ssw_goals_sum(const struct ssw_goals *g, bool file)
 	return g->nr[lru] + g->nr[lru + LRU_ACTIVE];
 }
 
+/* Is there what shrink_lruvec() goes on for? Active anonymous pages are not. */
+static bool ssw_goals_left(const struct ssw_goals *g)
+{
+	return g->nr[LRU_INACTIVE_ANON] || g->nr[LRU_ACTIVE_FILE] || g->nr[LRU_INACTIVE_FILE];
+}
+
 /*
- * Enough was reclaimed. If of one sort less of its goal was scanned than of the
- * other, since the shards visited had little of it, then leave in @left what
- * makes up for it, as shrink_lruvec() does for one lruvec.
+ * Enough was reclaimed. Leave in @left what has to be scanned for page cache and
+ * anonymous memory to have been scanned in proportion to @goals: shrink_lruvec()
+ * does this within one lruvec, by the same rule, and not if it has but a shard.
  *
  * Return: false if there is nothing more to do.
  */
 static bool ssw_goals_level(const struct ssw_goals *goals, struct ssw_goals *left)
 {
-	unsigned long goal[ANON_AND_FILE], percent[ANON_AND_FILE];
+	unsigned long anon = ssw_goals_sum(left, false), file = ssw_goals_sum(left, true);
+	bool smaller = file <= anon;
+	unsigned long percent;
 	enum lru_list lru;
-	bool file, less;
 
-	for (file = false; ; file = true) {
-		goal[file] = ssw_goals_sum(goals, file);
-		if (!goal[file])
-			return false;
-		percent[file] = (goal[file] - ssw_goals_sum(left, file)) * 100 / goal[file];
-		if (file)
-			break;
-	}
-	less = percent[1] < percent[0];
+	/* All of the one was scanned: that must not drive the other on. */
+	if (!anon || !file)
+		return false;
+	percent = min(anon, file) * 100 / (ssw_goals_sum(goals, smaller) + 1);
 	for_each_evictable_lru(lru) {
 		unsigned long done = goals->nr[lru] - left->nr[lru];
-		unsigned long due = goals->nr[lru] * percent[!less] / 100;
+		unsigned long due = goals->nr[lru] * (100 - percent) / 100;
 
-		if (is_file_lru(lru) != less)
+		if (is_file_lru(lru) == smaller)
 			left->nr[lru] = 0;
 		else
-			left->nr[lru] = due > done ? due - done : 0;
+			left->nr[lru] = due - min(due, done);
 	}
-	return ssw_goals_sum(left, less);
+	return ssw_goals_left(left);
+}
+
+/**
+ * struct ssw_reclaim - reclaim from a memcg and node
+ * @whole: its lruvec
+ * @shards: its shards, or NULL
+ * @first: number of the shard to begin with
+ * @own: number of the CPU's own, UINT_MAX if that does not matter
+ * @next: number of the one to go on with after these
+ * @left: of what is to be scanned, what was not yet
+ */
+struct ssw_reclaim {
+	struct lruvec *whole;
+	struct scaleswap_shards *shards;
+	unsigned int first;
+	unsigned int own;
+	unsigned int next;
+	struct ssw_goals left;
+};
+
+/* Scan of a shard what it has of what is left to scan. */
+static void ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, struct scan_control *sc)
+{
+	unsigned long scanned = sc->nr_scanned, pages = 0, inactive = 0, done = 0;
+	struct ssw_goals now = { }, asked;
+	struct lruvec *lruvec;
+	enum lru_list lru;
+
+	lruvec = r->shards ? ssw_lru_list(r->whole, r->shards, id) : r->whole;
+	if (!lruvec)
+		return;
+	for_each_evictable_lru(lru) {
+		unsigned long size = ssw_lru_pages(lruvec, lru, sc->reclaim_idx);
+
+		pages += size;
+		if (!is_active_lru(lru))
+			inactive += size;
+		/*
+		 * A small shard of others is not to be scanned whole because the
+		 * memory is large.
+		 */
+		if (r->shards && id != r->own)
+			size = min(size, max(size >> min(sc->priority, 3), SWAP_CLUSTER_MAX));
+		now.nr[lru] = min(r->left.nr[lru], size);
+	}
+	if (!ssw_goals_left(&now))
+		return;
+	asked = now;
+	sc->shard_goals = &now;
+	shrink_lruvec(lruvec, sc);
+	sc->shard_goals = NULL;
+	/* now.nr is what shrink_lruvec() left. */
+	for_each_evictable_lru(lru) {
+		r->left.nr[lru] -= asked.nr[lru] - now.nr[lru];
+		done += asked.nr[lru] - now.nr[lru];
+	}
+	/* If none of it could be looked at, its time passes, too: others have their turn. */
+	if (r->shards)
+		ssw_lru_scanned(lruvec, r->shards, (sc->nr_scanned - scanned) ?: done,
+				inactive ?: pages);
+}
+
+/*
+ * Go over the shards until what is to be scanned was scanned, or with @enough
+ * until so much was reclaimed that shrink_lruvec() would look at proportions.
+ *
+ * Return: true if that was so.
+ */
+static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_control *sc)
+{
+	unsigned long before = sc->nr_reclaimed;
+	unsigned int nr = r->shards ? ssw_lru_shards + 2 : 0;
+	unsigned int i;
+
+	for (i = 0; i <= nr; i++) {
+		unsigned int id = r->first;
+
+		/* After a first one of somebody else's comes the own, then all others. */
+		if (i == 1)
+			id = r->own;
+		else if (i > 1)
+			id = (r->next + i - 2) % (nr - 1);
+		if (id == UINT_MAX || (i && id == r->first) || (i > 1 && id == r->own))
+			continue;
+		ssw_shrink_shard(r, id, sc);
+		/* As in shrink_lruvec(), where direct global reclaim goes on once. */
+		if (enough && sc->nr_reclaimed - before >= sc->nr_to_reclaim &&
+		    (cgroup_reclaim(sc) || current_is_kswapd() || sc->priority != DEF_PRIORITY))
+			return true;
+		if (!ssw_goals_left(&r->left))
+			break;
+	}
+	return false;
+}
+
+/* Which shard is to have active pages deactivated; NULL if there is none. */
+static struct lruvec *ssw_lru_to_age(struct lruvec *whole, struct scaleswap_shards *shards,
+				     int zone_idx)
+{
+	unsigned int own = current_is_kswapd() ? UINT_MAX : ssw_lru_own();
+	unsigned int i, id, first = UINT_MAX;
+	struct lruvec *l;
+
+	l = own == UINT_MAX ? NULL : ssw_lru_list(whole, shards, own);
+	if (l && ssw_shard_is_low(l))
+		return l;
+	for (i = 0; i <= ssw_lru_shards; i++) {
+		id = ssw_lru_turn(whole, shards, &shards->aged, UINT_MAX, &ssw_active_anon,
+				  zone_idx);
+		if (id == UINT_MAX || id == first)
+			break;
+		if (!i)
+			first = id;
+		l = ssw_lru_list(whole, shards, id);
+		if (ssw_shard_is_low(l))
+			return l;
+	}
+	return NULL;
+}
+
+/* As at the end of shrink_lruvec(): rebalance active and inactive anonymous pages. */
+static void ssw_shrink_age(struct lruvec *whole, struct scaleswap_shards *shards,
+			   struct scan_control *sc)
+{
+	struct ssw_goals none = { .age = true };
+	struct lruvec *l = whole;
+
+	if (!inactive_is_low(whole, LRU_INACTIVE_ANON))
+		return;
+	if (shards)
+		l = ssw_lru_to_age(whole, shards, sc->reclaim_idx);
+	if (!l)
+		return;
+	sc->shard_goals = &none;
+	shrink_lruvec(l, sc);
+	sc->shard_goals = NULL;
 }
 
 static noinline void ssw_shrink_shards(struct lruvec *whole, struct scan_control *sc)
 {
-	unsigned long reclaimed = sc->nr_reclaimed;
-	unsigned int own = 0, first = 0, i;
-	struct scaleswap_shards *shards;
-	struct ssw_goals goals, left, now;
-	bool levelled = false;
-	enum lru_list lru;
+	struct ssw_reclaim r = { .whole = whole, .shards = READ_ONCE(whole->shards) };
+	struct ssw_goals goals, want;
 
 	get_scan_count(whole, sc, goals.nr);
-	left = goals;
-	shards = READ_ONCE(whole->shards);
-	if (shards)
-		first = ssw_lru_first(whole, shards, &own);
-	for (i = 0; i <= (shards ? ssw_lru_shards + 1 : 0); i++) {
-		unsigned int id = first;
-		unsigned long scanned = sc->nr_scanned, pages = 0;
-		struct lruvec *lruvec;
-
-		/* After a first one of somebody else's comes the own. */
-		if (i) {
-			id = ((own == UINT_MAX ? first : own) + i - 1) % (ssw_lru_shards + 1);
-			if (id == first)
-				continue;
-		}
-		lruvec = shards ? ssw_lru_list(whole, shards, id) : whole;
-		if (!lruvec)
-			continue;
-		for (lru = 0; lru < NR_LRU_LISTS; lru++)
-			now.nr[lru] = 0;
-		for_each_evictable_lru(lru) {
-			unsigned long size = ssw_lru_pages(lruvec, lru, sc->reclaim_idx);
-
-			pages += size;
-			/*
-			 * A small shard of others is not to be scanned whole
-			 * because the memory is large.
-			 */
-			if (shards && id != own)
-				size = min(size, max(size >> min(sc->priority, 3),
-						     SWAP_CLUSTER_MAX));
-			now.nr[lru] = min(left.nr[lru], size);
-			left.nr[lru] -= now.nr[lru];
-		}
-		/* The first is visited even if nothing is to be scanned: to be aged. */
-		if (!pages)
-			continue;
-		sc->shard_goals = now.nr;
-		shrink_lruvec(lruvec, sc);
-		sc->shard_goals = NULL;
-		/* now.nr is what shrink_lruvec() left. */
-		for_each_evictable_lru(lru)
-			left.nr[lru] += now.nr[lru];
-		if (shards)
-			ssw_lru_scanned(lruvec, shards, sc->nr_scanned - scanned, pages);
-		if (!ssw_goals_sum(&left, false) && !ssw_goals_sum(&left, true))
-			break;
-		/* As in shrink_lruvec(), where direct global reclaim goes on once. */
-		if (sc->nr_reclaimed - reclaimed < sc->nr_to_reclaim ||
-		    (!cgroup_reclaim(sc) && !current_is_kswapd() &&
-		     sc->priority == DEF_PRIORITY))
-			continue;
-		if (levelled || !ssw_goals_level(&goals, &left))
-			break;
-		levelled = true;
+	if (ssw_goals_left(&goals)) {
+		/* Where nothing would be looked at there is no point in beginning. */
+		want = goals;
+		want.nr[LRU_ACTIVE_ANON] = 0;
+		if (!(sc->may_deactivate & DEACTIVATE_FILE) && want.nr[LRU_INACTIVE_FILE])
+			want.nr[LRU_ACTIVE_FILE] = 0;
+		r.left = goals;
+		if (r.shards)
+			r.first = ssw_lru_first(whole, r.shards, &r.own, &r.next, &want,
+						sc->reclaim_idx);
+		if (ssw_shrink_round(&r, true, sc) && ssw_goals_level(&goals, &r.left))
+			ssw_shrink_round(&r, false, sc);
 	}
+	ssw_shrink_age(whole, r.shards, sc);
 }
 
 /* shrink_lruvec() for a memcg and node */
@@ -389,15 +507,21 @@ static bool ssw_shard_goals(struct scan_control *sc, unsigned long *nr)
 {
 	if (!scaleswap_lru_on() || !sc->shard_goals)
 		return false;
-	memcpy(nr, sc->shard_goals, NR_LRU_LISTS * sizeof(*nr));
+	memcpy(nr, sc->shard_goals->nr, sizeof(sc->shard_goals->nr));
 	return true;
+}
+
+/* Is shrink_lruvec() to leave it to ssw_goals_level() what is in proportion? */
+static bool ssw_shard_only(struct scan_control *sc)
+{
+	return scaleswap_lru_on() && sc->shard_goals;
 }
 
 /* What it did not scan of that. */
 static void ssw_shard_left(struct scan_control *sc, const unsigned long *nr)
 {
 	if (scaleswap_lru_on() && sc->shard_goals)
-		memcpy(sc->shard_goals, nr, NR_LRU_LISTS * sizeof(*nr));
+		memcpy(sc->shard_goals->nr, nr, sizeof(sc->shard_goals->nr));
 }
 
 /* Which lists kswapd is to age next: it takes one shard at a time. */
@@ -412,7 +536,8 @@ static struct lruvec *ssw_lru_next(struct lruvec *whole)
 	if (!shards)
 		return whole;
 	/* Nobody's own is left out, and the whole's lists have their turn, too. */
-	id = ssw_lru_turn(whole, shards, &shards->aged, UINT_MAX);
+	id = ssw_lru_turn(whole, shards, &shards->aged, UINT_MAX, &ssw_active_anon,
+			  MAX_NR_ZONES - 1);
 	return id == UINT_MAX ? whole : ssw_lru_list(whole, shards, id);
 }
 
@@ -425,11 +550,16 @@ static inline bool ssw_shard_goals(struct scan_control *sc, unsigned long *nr)
 	return false;
 }
 
+static inline bool ssw_shard_only(struct scan_control *sc)
+{
+	return false;
+}
+
 static inline void ssw_shard_left(struct scan_control *sc, const unsigned long *nr)
 {
 }
 
-static inline bool ssw_inactive_is_low(struct lruvec *lruvec)
+static inline bool ssw_inactive_is_low(struct lruvec *lruvec, struct scan_control *sc)
 {
 	return inactive_is_low(lruvec, LRU_INACTIVE_ANON);
 }
