@@ -217,16 +217,21 @@ static unsigned int ssw_lru_turn(struct lruvec *whole, struct scaleswap_shards *
 	return own;
 }
 
-/* The number of the shard with pages that is furthest behind. */
+/*
+ * The number of the shard with pages that is furthest behind. Of equals, such as all
+ * that are as far behind as can be, it is another one each time.
+ */
 static unsigned int ssw_lru_oldest(struct lruvec *whole, struct scaleswap_shards *shards,
 				   const struct ssw_goals *want, int zone_idx)
 {
-	unsigned int id, oldest = 0;
+	unsigned int i, id = READ_ONCE(shards->cursor), oldest = 0;
 	long behind, most = -1;
 
-	for (id = 0; id <= ssw_lru_shards; id++) {
-		struct lruvec *l = ssw_lru_list(whole, shards, id);
+	for (i = 0; i <= ssw_lru_shards; i++) {
+		struct lruvec *l;
 
+		id = id < ssw_lru_shards ? id + 1 : 0;
+		l = ssw_lru_list(whole, shards, id);
 		if (!l || !ssw_lru_has(l, want, zone_idx))
 			continue;
 		behind = READ_ONCE(shards->newest) - ssw_lru_time(l, shards);
@@ -235,6 +240,7 @@ static unsigned int ssw_lru_oldest(struct lruvec *whole, struct scaleswap_shards
 			oldest = id;
 		}
 	}
+	WRITE_ONCE(shards->cursor, oldest);
 	return oldest;
 }
 
