@@ -396,6 +396,86 @@ SSW_BODY(lru, migration_keeps_the_shard)
 	group_ends(_metadata);
 }
 
+/* Compaction moves pages about: each stays in its shard, and on its node. */
+SSW_BODY(lru, compaction_keeps_the_shard)
+{
+	struct row was[4][8];
+	struct ssw_areas areas;
+	long long moved, failed;
+	bool few = false;
+	struct mate m[4];
+	cpu_set_t set;
+	int n = 0, cpu[4];
+
+	NEED_SHARDS();
+	if (access("/proc/sys/vm/compact_memory", W_OK))
+		SKIP(return, "a kernel without CONFIG_COMPACTION");
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, ssw_online(&set));
+	ASSERT_EQ(0, cg_fresh());
+	for (int c = 0; c < CPU_SETSIZE && n < 4; c++) {
+		if (!CPU_ISSET(c, &set))
+			continue;
+		ASSERT_TRUE(mate_start(&m[n], c, 2 * PAGES, false));
+		cpu[n++] = c;
+	}
+	/* In turns, so that what one frees is between what others have; with holes. */
+	for (long at = 0; at < 2 * PAGES; at += 20)
+		for (int i = 0; i < n; i++)
+			ASSERT_EQ(0, tell(&m[i], STAMP, at, 20, i + 1));
+	for (int i = 0; i < n; i++)
+		ASSERT_EQ(0, tell_all(&m[i], HOLES, 0));
+	drain();
+	/* Active and locked ones, too. */
+	ASSERT_EQ(0, tell(&m[0], USE, 0, 300, 0));
+	ASSERT_EQ(0, tell(&m[1 % n], LOCK, 1000, 1, 0));
+	drain();
+	for (int pass = 0; pass < 2; pass++) {
+		ASSERT_EQ(0, dump());
+		for (int i = 0; i < n; i++) {
+			for (int node = 0; node < 8; node++) {
+				struct row now;
+
+				for (int l = 0; l < LISTS; l++)
+					now.size[l] = in_dump(memcg, node, shard_of(cpu[i]), 1 << l);
+				for (int l = 0; l < LISTS && pass; l++) {
+					EXPECT_EQ(was[i][node].size[l], now.size[l])
+						TH_LOG("%s of CPU %d on node %d", list_name[l],
+						       cpu[i], node);
+				}
+				was[i][node] = now;
+			}
+		}
+		if (pass)
+			break;
+		show_group();
+		moved = ssw_vmstat("pgmigrate_success");
+		failed = ssw_vmstat("pgmigrate_fail");
+		for (int i = 0; i < 3; i++)
+			ASSERT_EQ(0, ssw_write("/proc/sys/vm/compact_memory", "1"));
+		drain();
+		moved = ssw_vmstat("pgmigrate_success") - moved;
+		failed = ssw_vmstat("pgmigrate_fail") - failed;
+		TH_LOG("%lld pages were moved, %lld could not be", moved, failed);
+		/* One that loses its shard is one that is missing above. */
+		few = moved < 10;
+	}
+	for (int i = 0; i < n; i++)
+		EXPECT_EQ(0, tell_all(&m[i], EVEN, i + 1));
+	EXPECT_EQ(0, sums_differ(true));
+	/* They can be swapped out from there. */
+	EXPECT_EQ(0, tell(&m[1 % n], UNLOCK, 1000, 1, 0));
+	EXPECT_GE(OWN, evict(OWN / 2));
+	for (int i = 0; i < n; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], EVEN, i + 1));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
+	/* Where free pages lie together already there is nothing to do. */
+	if (few)
+		SKIP(return, "compaction moved hardly any page: nothing is tested");
+}
+
 /* From list to list, active, cold, locked, by another CPU: within the shard. */
 SSW_BODY(lru, lists_of_one_page)
 {
@@ -479,9 +559,9 @@ SSW_BODY(lru, sums)
 {
 	struct mate m[4];
 	struct ssw_areas areas;
+	int n = 0, cpu[4];
 	long long sum;
 	cpu_set_t set;
-	int n = 0;
 
 	NEED_SHARDS();
 	NEED_AREAS(&areas);
@@ -493,14 +573,16 @@ SSW_BODY(lru, sums)
 			continue;
 		ASSERT_TRUE(mate_start(&m[n], c, PAGES, n == 3));
 		tell_all(&m[n], STAMP, n + 1);
-		n++;
+		cpu[n++] = c;
 	}
 	tell(&m[0], USE, 0, PAGES / 3, 0);
 	tell(&m[0], LOCK, PAGES / 2, 200, 0);
 	EXPECT_EQ(0, sums_differ(true)) TH_LOG("touched, some active, some locked");
 	for (int i = 0; i < n; i++) {
-		tell(&m[i], PIN, 0, 0, m[(i + 1) % n].c->arg);
-		tell(&m[i], OUT, i * 100, 700, 0);
+		/* Swapped out, and read back, by another CPU. */
+		EXPECT_EQ(0, tell(&m[i], PIN, 0, 0, cpu[(i + 1) % n]));
+		EXPECT_EQ(cpu[(i + 1) % n], tell(&m[i], WHERE, 0, 0, 0));
+		EXPECT_EQ(700, tell(&m[i], OUT, i * 100, 700, 0));
 	}
 	cg_reclaim(GROUP, PAGES);
 	for (int i = 0; i < n; i++)

@@ -10,11 +10,6 @@ SSW_FIXTURE(shards, 0)
 
 /* --- reclaim ------------------------------------------------------------------- */
 
-static long long kills(void)
-{
-	return cg(GROUP, "memory.events", "oom_kill");
-}
-
 /*
  * Memory that CPUs touched which are idle now does not keep a busy one from its own:
  * what it reads again and again stays.
@@ -25,6 +20,7 @@ SSW_BODY(shards, idle_cpus_give_way)
 	struct mate busy, idle[3];
 	long faults = 0, last = 0, resident;
 	int n = 0, round, cpu = -1;
+	long long foreign;
 	struct ssw_areas areas;
 	cpu_set_t set;
 
@@ -46,6 +42,7 @@ SSW_BODY(shards, idle_cpus_give_way)
 		tell_all(&idle[n], STAMP, 10 + n);
 		n++;
 	}
+	foreign = value("foreign");
 	ASSERT_TRUE(mate_start(&busy, cpu, hot, false));
 	ASSERT_EQ(0, tell_all(&busy, STAMP, 1));
 	for (round = 0; round < 30; round++) {
@@ -61,6 +58,9 @@ SSW_BODY(shards, idle_cpus_give_way)
 	TH_LOG("%ld faults in %d rounds of %ld pages, the last %ld; %ld stay in memory", faults,
 	       round + 1, hot, last, resident);
 	EXPECT_GT(30, round) TH_LOG("the busy CPU never gets its memory");
+	/* It began at shards of others. */
+	TH_LOG("%lld times at a shard of another CPU", value("foreign") - foreign);
+	EXPECT_LT(foreign, value("foreign"));
 	EXPECT_LE(hot * 9 / 10, resident);
 	EXPECT_EQ(0, kills());
 	ASSERT_EQ(0, dump());
@@ -81,6 +81,51 @@ SSW_BODY(shards, idle_cpus_give_way)
 	}
 	EXPECT_EQ(0, tell_all(&busy, CHECK, 1));
 	EXPECT_EQ(0, mate_end(&busy));
+	EXPECT_EQ(0, kills());
+	group_ends(_metadata);
+}
+
+/* All idle CPUs of a node lose theirs, about as much as the others. */
+SSW_BODY(shards, idle_cpus_in_turn)
+{
+	const long cold = 900, taken = 1200, piece = 30;
+	struct ssw_areas areas;
+	int cpu[4], node;
+	long lost[4], sum = 0;
+	struct mate m[4];
+
+	NEED_SHARDS();
+	NEED_FOUR(cpu);
+	NEED_AREAS(&areas);
+	node = ssw_node_of(cpu[0]);
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 0; i < 4; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], i ? cold : 300 + taken, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+		ASSERT_EQ(0, tell(&m[i], STAMP, 0, i ? cold : 300, i));
+		ASSERT_EQ(0, tell(&m[i], COLD, 0, i ? cold : 300, 0));
+	}
+	drain();
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", cg(GROUP, "memory.current", NULL)));
+	for (long at = 0; at < taken; at += piece) {
+		ASSERT_EQ(0, tell(&m[0], STAMP, 300 + at, piece, 0));
+		ASSERT_EQ(0, tell(&m[0], CHECK, 0, 300 + at + piece, 0));
+	}
+	for (int i = 1; i < 4; i++) {
+		lost[i] = cold - tell_all(&m[i], RESIDENT, 0);
+		sum += lost[i];
+	}
+	TH_LOG("idle CPUs lost %ld, %ld and %ld of %ld pages each", lost[1], lost[2], lost[3],
+	       cold);
+	show_group();
+	EXPECT_LE(taken / 2, sum);
+	for (int i = 1; i < 4; i++) {
+		EXPECT_LE(sum / 6, lost[i]) TH_LOG("process %d", i);
+	}
+	for (int i = 0; i < 4; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
 	EXPECT_EQ(0, kills());
 	group_ends(_metadata);
 }
@@ -271,20 +316,53 @@ SSW_BODY(shards, reclaim_from_all)
 	group_ends(_metadata);
 }
 
+/* The least share of a CPU's pages in swap that is in its own area, in percent. */
+static long own_share(struct __test_metadata *_metadata, const struct ssw_areas *areas,
+		      const int *area, int n)
+{
+	const long piece = 50, stream = 4000, share = 1200;
+	struct mate m[4];
+	long least = 100;
+
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 0; i < n; i++)
+		ASSERT_TRUE(mate_start(&m[i], areas->cpu[area[i]], stream, false));
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", n * share * SSW_PAGE));
+	for (long at = 0; at < stream; at += piece)
+		for (int i = 0; i < n; i++)
+			ASSERT_EQ(0, tell(&m[i], STAMP, at, piece, i + 1));
+	for (int i = 0; i < n; i++) {
+		long own = tell_all(&m[i], IN_AREA, areas->type[area[i]]);
+		long out = stream - tell_all(&m[i], RESIDENT, 0);
+
+		TH_LOG("CPU %d: of %ld pages in swap, %ld are in its own area",
+		       areas->cpu[area[i]], out, own);
+		EXPECT_LE(stream - 2 * share, out);
+		EXPECT_LE(out / 4, own);
+		if (own * 100 < least * out)
+			least = own * 100 / out;
+	}
+	for (int i = 0; i < n; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	EXPECT_EQ(0, kills());
+	group_ends(_metadata);
+	return least;
+}
+
 /*
  * CPUs of a node that are as busy as each other each take from their own shard, and so
  * to their own area: there they do not meet. On other nodes a CPU has nothing of its own.
  */
 SSW_BODY(shards, own_pages_first)
 {
-	const long piece = 50, stream = 4000, share = 1200;
 	int n = 0, node, area[4];
 	struct ssw_areas areas;
-	struct mate m[4];
+	long least = 0;
 
 	NEED_SHARDS();
 	NEED_AREAS(&areas);
-	ASSERT_EQ(0, cg_fresh());
 	node = ssw_node_of(areas.cpu[0]);
 	for (int i = 0; i < areas.n && n < 4; i++) {
 		bool own = ssw_node_of(areas.cpu[i]) == node;
@@ -296,28 +374,13 @@ SSW_BODY(shards, own_pages_first)
 	}
 	if (n < 2)
 		SKIP(return, "all CPUs of a node share one shard");
-	for (int i = 0; i < n; i++)
-		ASSERT_TRUE(mate_start(&m[i], areas.cpu[area[i]], stream, false));
-	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", n * share * SSW_PAGE));
-	for (long at = 0; at < stream; at += piece)
-		for (int i = 0; i < n; i++)
-			ASSERT_EQ(0, tell(&m[i], STAMP, at, piece, i + 1));
-	for (int i = 0; i < n; i++) {
-		long own = tell_all(&m[i], IN_AREA, areas.type[area[i]]);
-		long out = stream - tell_all(&m[i], RESIDENT, 0);
-
-		TH_LOG("CPU %d: of %ld pages in swap, %ld are in its own area",
-		       areas.cpu[area[i]], out, own);
-		EXPECT_LE(stream - 2 * share, out);
-		/* Less than all where seconds pass between two looks: it seems idle then. */
-		EXPECT_LE(out / 4, own);
-	}
-	for (int i = 0; i < n; i++) {
-		EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
-		EXPECT_EQ(0, mate_end(&m[i]));
-	}
-	EXPECT_EQ(0, kills());
-	group_ends(_metadata);
+	/*
+	 * A CPU seems idle where seconds pass between two looks, as in a guest that does not
+	 * get its turn: then it is less than all, and tried again. Chance would be half.
+	 */
+	for (int i = 0; i < 5 && least < 80 && __test_passed(_metadata); i++)
+		least = own_share(_metadata, &areas, area, n);
+	EXPECT_LE(80, least);
 }
 
 /* --- lanes ---------------------------------------------------------------------- */

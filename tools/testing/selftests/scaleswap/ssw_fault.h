@@ -679,6 +679,42 @@ static inline void fault_reads(struct __test_metadata *_metadata, const char *de
 	EXPECT_EQ(0, fault_swapoff(dev, 120));
 }
 
+/* @pages of @gen, touched and swapped out by @cpu. Are all of them in area @type? */
+static inline bool fault_out_by(int cpu, int type, char *p, size_t pages, uint64_t gen)
+{
+	long per[258];
+
+	if (ssw_pin(cpu))
+		return false;
+	ssw_stamp(p, pages, gen);
+	ssw_pageout(p, pages);
+	return !ssw_where(p, pages, per) && per[type] == (long)pages;
+}
+
+/* A value of a group's io.stat for a device; 0 while there is none. */
+static inline long long fault_group_io(const char *group, const char *dev, const char *key)
+{
+	char path[256], line[512], id[32], *p;
+	long long found = 0;
+	struct stat st;
+	FILE *f;
+
+	snprintf(path, sizeof(path), SSW_CG "/%s/io.stat", group);
+	if (stat(dev, &st))
+		return SSW_NO_VALUE;
+	f = fopen(path, "re");
+	if (!f)
+		return SSW_NO_VALUE;
+	snprintf(id, sizeof(id), "%u:%u ", major(st.st_rdev), minor(st.st_rdev));
+	while (fgets(line, sizeof(line), f)) {
+		p = strncmp(line, id, strlen(id)) ? NULL : strstr(line, key);
+		if (p)
+			found = atoll(p + strlen(key));
+	}
+	fclose(f);
+	return found;
+}
+
 /* The fixture of these tests: defaults before and after. */
 #define FAULT_FIXTURE(name, needs)				\
 FIXTURE(name) { int unused; };					\

@@ -122,7 +122,13 @@ static inline int shard_of(int cpu)
 /* Put what waits in per-CPU batches onto the lists. This drops clean caches, too. */
 static inline void drain(void)
 {
-	ssw_write("/proc/sys/vm/drop_caches", "5");
+	static bool quiet;
+
+	/* 4 alone: no more lines in the log. It takes no 5, which would be both. */
+	if (!quiet)
+		ssw_write("/proc/sys/vm/drop_caches", "4");
+	quiet = true;
+	ssw_write("/proc/sys/vm/drop_caches", "1");
 }
 
 /* --- a group and processes in it ----------------------------------------- */
@@ -143,6 +149,16 @@ static inline void cg_reclaim(const char *group, long pages)
 
 	snprintf(path, sizeof(path), SSW_CG "/%s/memory.reclaim", group);
 	snprintf(val, sizeof(val), "%ld", pages * (long)SSW_PAGE);
+	ssw_write(path, val);
+}
+
+/* As many pages by one write, with a swappiness for this time. */
+static inline void cg_reclaim_as(const char *group, long pages, int swappiness)
+{
+	char path[256], val[64];
+
+	snprintf(path, sizeof(path), SSW_CG "/%s/memory.reclaim", group);
+	snprintf(val, sizeof(val), "%ld swappiness=%d", pages * (long)SSW_PAGE, swappiness);
 	ssw_write(path, val);
 }
 
@@ -210,12 +226,29 @@ static inline void show_group(void)
 			       rows[i].size[2], rows[i].size[3], rows[i].size[4]);
 }
 
+/* Wait until memory.stat, by which reclaim decides what to age, is what is on the lists. */
+static inline bool stats_caught_up(void)
+{
+	for (int i = 0; i < 100; i++) {
+		bool same = !dump();
+
+		for (int l = INACTIVE_ANON; l <= ACTIVE_ANON; l++)
+			same = same && ssw_cgroup_stat(GROUP, list_name[l]) ==
+			       in_dump(memcg, ANY, ANY, 1 << l) * (long long)SSW_PAGE;
+		if (same)
+			return true;
+		usleep(100000);
+	}
+	return false;
+}
+
 /* Reclaim until GROUP has at most @most pages of anonymous memory on lists. What it has. */
 static inline long evict(long most)
 {
 	long left = 0;
 
-	for (int i = 0; i < 60; i++) {
+	/* Active ones go only when statistics show them, which may be two seconds old. */
+	for (int i = 0; i < 200; i++) {
 		left = at(ANY, ANON);
 		if (left <= most)
 			break;
@@ -227,7 +260,8 @@ static inline long evict(long most)
 
 enum op {
 	REST, PIN, STAMP, CHECK, OUT, COLD, LOCK, UNLOCK, LOCK_NEW, USE, DROP, BREAK, MOVE,
-	SPLIT, RESIDENT, IN_AREA, FAULTS, LEAVE,
+	SPLIT, RESIDENT, IN_AREA, FAULTS, HOLES, EVEN, NODE, WHERE, FILE_NEW, FILE_READ,
+	HOLD, FILE_HOLD, LEAVE,
 };
 
 /* A process that does what it is told, with pages that only it touches. */
@@ -293,6 +327,101 @@ static inline long move_to(char *p, size_t pages, int node)
 	return bad;
 }
 
+/* Have new pages on node @node, whichever CPU asks. */
+static inline long stay_on(int node)
+{
+	unsigned long mask = 1UL << node;
+
+	return syscall(SYS_set_mempolicy, 2 /* MPOL_BIND */, &mask, 64UL) ? -errno : 0;
+}
+
+/* Of a file: pages are stamped as if they were at this address. */
+#define FILE_AS(page)	((const char *)((1UL << 20) + (page) * SSW_PAGE))
+
+/* Write and have on disk, or read and check, page by page; -errno or wrong pages. */
+static inline long file_pages(int file, size_t from, size_t n, bool fresh)
+{
+	static char page[SSW_PAGE] __attribute__((aligned(8)));
+	int fd = open(ssw_file(file), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	long wrong = 0;
+
+	if (fd < 0)
+		return -errno;
+	/* No readahead: what is read is what was asked for. */
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	for (size_t i = from; i < from + n && wrong >= 0; i++) {
+		if (fresh) {
+			ssw_stamp_as(page, 1, 1, FILE_AS(i));
+			if (pwrite(fd, page, SSW_PAGE, i * SSW_PAGE) != SSW_PAGE)
+				wrong = -EIO;
+		} else if (pread(fd, page, SSW_PAGE, i * SSW_PAGE) != SSW_PAGE) {
+			wrong = -EIO;
+		} else {
+			wrong += ssw_wrong_as(page, 1, 1, FILE_AS(i));
+		}
+	}
+	/* Clean pages alone can be dropped at once. */
+	if (fresh && !wrong && fsync(fd))
+		wrong = -errno;
+	close(fd);
+	return wrong;
+}
+
+/*
+ * Put pages of memory, or of a file if @p is NULL, into a pipe: as long as it is there
+ * each has a reference, so reclaim looks at it and has to leave it.
+ */
+static inline long hold(char *p, int file, size_t pages)
+{
+	size_t left = pages * SSW_PAGE;
+	int ends[2], fd = -1;
+	ssize_t n = 0;
+
+	/* Never closed: until the process ends. */
+	if (pipe2(ends, O_CLOEXEC) || fcntl(ends[1], F_SETPIPE_SZ, (int)left) < 0)
+		return -errno;
+	if (!p) {
+		fd = open(ssw_file(file), O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	}
+	for (; left; left -= n) {
+		struct iovec v = { p, left };
+
+		n = p ? vmsplice(ends[1], &v, 1, SPLICE_F_NONBLOCK) :
+			splice(fd, NULL, ends[1], NULL, left, SPLICE_F_NONBLOCK);
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		p = p ? p + n : p;
+	}
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+/* How many of a file's first pages are in memory. */
+static inline long file_cached(int file, size_t n)
+{
+	int fd = open(ssw_file(file), O_RDWR | O_CLOEXEC);
+	unsigned char in[4096];
+	long sum = 0;
+	void *p;
+
+	if (fd < 0 || n > sizeof(in))
+		return -1;
+	p = mmap(NULL, n * SSW_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	if (p == MAP_FAILED)
+		return -1;
+	if (mincore(p, n * SSW_PAGE, in))
+		sum = -1;
+	for (size_t i = 0; i < n && sum >= 0; i++)
+		sum += in[i] & 1;
+	munmap(p, n * SSW_PAGE);
+	return sum;
+}
+
 static inline int break_slabs(bool on)
 {
 	return ssw_write("/proc/self/make-it-fail", on ? "1" : "0");
@@ -302,7 +431,7 @@ static inline long mate_do(struct mate *m)
 {
 	char *p = m->p + m->c->from * SSW_PAGE, text[96];
 	size_t n = m->c->n, len = n * SSW_PAGE;
-	long arg = m->c->arg, per[258];
+	long arg = m->c->arg, per[258], wrong = 0;
 
 	switch (m->c->op) {
 	case PIN:
@@ -344,6 +473,27 @@ static inline long mate_do(struct mate *m)
 		return ssw_where(p, n, per) ? -1 : per[arg];
 	case FAULTS:
 		return majflt();
+	case HOLES:
+		for (size_t i = 1; i < n; i += 2)
+			if (madvise(p + i * SSW_PAGE, SSW_PAGE, MADV_DONTNEED))
+				return -errno;
+		return 0;
+	case EVEN:
+		/* What HOLES leaves */
+		for (size_t i = 0; i < n; i += 2)
+			wrong += ssw_wrong(p + i * SSW_PAGE, 1, arg);
+		return wrong;
+	case NODE:
+		return stay_on(arg);
+	case WHERE:
+		return sched_getcpu();
+	case FILE_NEW:
+	case FILE_READ:
+		return file_pages(arg, m->c->from, n, m->c->op == FILE_NEW);
+	case HOLD:
+		return hold(p, 0, n);
+	case FILE_HOLD:
+		return hold(NULL, arg, n);
 	}
 	return -EINVAL;
 }
@@ -481,12 +631,41 @@ static inline bool two_cpus(int *a, int *b)
 			SKIP(return, "all CPUs share one shard");	\
 	} while (0)
 
+/*
+ * Four CPUs with a shard each, in the order in which reclaim goes round from the first:
+ * between them are no shards that have pages.
+ */
+static inline bool four_cpus(int cpu[4])
+{
+	cpu_set_t online;
+	int n = 0;
+
+	if (ssw_online(&online))
+		return false;
+	for (int c = 0; c < CPU_SETSIZE && n < 4; c++) {
+		bool other = CPU_ISSET(c, &online);
+
+		for (int i = 0; i < n; i++)
+			other = other && shard_of(c) > shard_of(cpu[i]);
+		if (other)
+			cpu[n++] = c;
+	}
+	return n == 4;
+}
+
+#define NEED_FOUR(cpu)							\
+	do {								\
+		if (!four_cpus(cpu))					\
+			SKIP(return, "needs four CPUs with a shard each"); \
+	} while (0)
+
 #define NEED_AREAS(a)							\
 	do {								\
 		if (!ssw_bdev(0))					\
 			SKIP(return, "SSW_BDEVS names no spare block device"); \
 		ASSERT_EQ(0, ssw_areas_on(a, 30000, SSW_MANY));		\
 	} while (0)
+
 /* --- sums ---------------------------------------------------------------------- */
 
 /* memory.numa_stat: "inactive_anon N0=1 N1=2", in bytes. In pages. */
@@ -565,6 +744,12 @@ static inline int sums_differ(bool say)
 		usleep(100000);
 	}
 	return bad;
+}
+
+/* Processes of the group that were killed for want of memory */
+static inline long long kills(void)
+{
+	return cg(GROUP, "memory.events", "oom_kill");
 }
 
 #endif /* SSW_LRU_H */

@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * LRU shards: what reclaim takes, and from whom. Page cache and anonymous memory in
+ * proportion, ageing as with one list, costs, kswapd. That all shards are gone over, and
+ * what comes and goes, is in shards.c.
+ */
+#include "ssw_lru.h"
+
+SSW_FIXTURE(reclaim, 0)
+
+#define TRACE	"/sys/kernel/tracing/"
+
+/* As the shell's ">", which is what empties these files. */
+static void trace_empty(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+static int trace_start(void)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	ssw_write(TRACE "tracing_on", "0");
+	ssw_write(TRACE "buffer_size_kb", "4096");
+	trace_empty(TRACE "set_event_pid");
+	trace_empty(TRACE "trace");
+	return ssw_write(TRACE "set_event_pid", pid) ?:
+	       ssw_write(TRACE "events/vmscan/mm_vmscan_memcg_reclaim_begin/enable", "1") ?:
+	       ssw_write(TRACE "events/vmscan/mm_vmscan_lru_shrink_active/enable", "1") ?:
+	       ssw_write(TRACE "events/vmscan/mm_vmscan_lru_shrink_inactive/enable", "1") ?:
+	       ssw_write(TRACE "tracing_on", "1");
+}
+
+static void trace_stop(void)
+{
+	ssw_write(TRACE "tracing_on", "0");
+	ssw_write(TRACE "events/enable", "0");
+	trace_empty(TRACE "set_event_pid");
+}
+
+/* What this process' reclaim did on a node, by what was traced. */
+struct reclaimed {
+	long calls;
+	/* Of active anonymous pages: whole batches, as smaller ones are scanned as a goal */
+	long batches;		/* in all */
+	long most;		/* in one call at one priority */
+	long pages;		/* that were made inactive */
+	/* Of inactive pages, anonymous ones and page cache */
+	long scanned[2], reclaimed[2];
+	/* At the last priority of the last call */
+	long last[2];		/* scanned */
+	long enough;		/* anonymous ones reclaimed, but for the last batch */
+};
+
+static int trace_read(struct reclaimed *r, int node)
+{
+	int priority, nid, last = -1;
+	char line[512], *s, *v;
+	FILE *f = fopen(TRACE "trace", "re");
+	long batches = 0, sum = 0, n;
+
+	memset(r, 0, sizeof(*r));
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f)) {
+		bool active = strstr(line, ": mm_vmscan_lru_shrink_active:");
+		bool file = !strstr(line, "RECLAIM_WB_ANON");
+
+		if (strstr(line, ": mm_vmscan_memcg_reclaim_begin:")) {
+			r->calls++;
+			last = -1;
+		}
+		s = strstr(line, "nid=");
+		v = strstr(line, "priority=");
+		if (!s || !v)
+			continue;
+		nid = atoi(s + 4);
+		priority = atoi(v + 9);
+		if (priority != last) {
+			last = priority;
+			batches = 0;
+			memset(r->last, 0, sizeof(r->last));
+			sum = 0;
+		}
+		if (nid != node)
+			continue;
+		v = strstr(line, active ? "nr_deactivated=" : "nr_scanned=");
+		if (!v) {
+			fclose(f);
+			return -EINVAL;
+		}
+		if (!active) {
+			v += strlen("nr_scanned=");
+			r->scanned[file] += atol(v);
+			r->last[file] += atol(v);
+			v = strstr(v, "nr_reclaimed=");
+			n = v ? atol(v + strlen("nr_reclaimed=")) : 0;
+			r->reclaimed[file] += n;
+			if (!file) {
+				r->enough = sum;
+				sum += n;
+			}
+		} else if (!file) {
+			r->pages += atol(v + strlen("nr_deactivated="));
+			v = strstr(line, "nr_taken=");
+			/* With the few pages here, goals are larger from this priority on. */
+			if (!v || atol(v + strlen("nr_taken=")) < 32 || priority < 6)
+				continue;
+			r->batches++;
+			if (++batches > r->most)
+				r->most = batches;
+		}
+	}
+	fclose(f);
+	return 0;
+}
+
+/*
+ * A CPU that has only anonymous pages, and no swap, takes page cache: from all CPUs' shards
+ * alike, not from the next one's alone.
+ */
+SSW_BODY(reclaim, cache_of_all_gives_way)
+{
+	const long files = 900, taken = 900, piece = 30;
+	long lost[4] = {}, sum = 0;
+	int cpu[4], node;
+	struct mate m[4];
+
+	NEED_SHARDS();
+	NEED_FOUR(cpu);
+	if (ssw_start(SSW_NEED_DIR))
+		SKIP(return, "%s", ssw_start(SSW_NEED_DIR));
+	node = ssw_node_of(cpu[0]);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.swap.max", 0));
+	for (int i = 0; i < 4; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], 3000, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+		if (i) {
+			unlink(ssw_file(910 + i));
+			ASSERT_EQ(0, tell(&m[i], FILE_NEW, 0, files, 910 + i));
+			EXPECT_EQ(files, file_cached(910 + i, files));
+		}
+	}
+	/* Full from here on. */
+	ASSERT_EQ(0, tell(&m[0], STAMP, 0, 500, 1));
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", cg(GROUP, "memory.current", NULL)));
+	for (long at = 0; at < taken; at += piece)
+		ASSERT_EQ(0, tell(&m[0], STAMP, 500 + at, piece, 1));
+	EXPECT_EQ(0, kills());
+	show_group();
+	for (int i = 1; i < 4; i++) {
+		lost[i] = files - file_cached(910 + i, files);
+		sum += lost[i];
+	}
+	TH_LOG("CPUs lost %ld, %ld and %ld of %ld pages of files each", lost[1], lost[2], lost[3],
+	       files);
+	EXPECT_LE(taken - OWN, sum);
+	for (int i = 1; i < 4; i++) {
+		EXPECT_LE(sum / 6, lost[i]);
+		EXPECT_GE(sum / 2, lost[i]);
+	}
+	for (int i = 0; i < 4; i++) {
+		if (i) {
+			EXPECT_EQ(0, tell(&m[i], FILE_READ, 0, files, 910 + i));
+			unlink(ssw_file(910 + i));
+		} else {
+			EXPECT_EQ(0, tell(&m[0], CHECK, 0, 500 + taken, 1));
+		}
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
+}
+
+/* Page cache that its CPU goes on reading outlives that of CPUs that are idle. */
+SSW_BODY(reclaim, idle_cache_gives_way)
+{
+	const long files = 900, taken = 1200, piece = 40;
+	long lost[4] = {}, again = 0;
+	int cpu[4], node;
+	struct mate m[4];
+
+	NEED_SHARDS();
+	NEED_FOUR(cpu);
+	if (ssw_start(SSW_NEED_DIR))
+		SKIP(return, "%s", ssw_start(SSW_NEED_DIR));
+	node = ssw_node_of(cpu[0]);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.swap.max", 0));
+	for (int i = 0; i < 4; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], 3000, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+		if (i) {
+			unlink(ssw_file(910 + i));
+			ASSERT_EQ(0, tell(&m[i], FILE_NEW, 0, files, 910 + i));
+			EXPECT_EQ(files, file_cached(910 + i, files));
+		}
+	}
+	ASSERT_EQ(0, tell(&m[0], STAMP, 0, 500, 1));
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", cg(GROUP, "memory.current", NULL)));
+	for (long at = 0; at < taken; at += piece) {
+		ASSERT_EQ(0, tell(&m[0], STAMP, 500 + at, piece, 1));
+		lost[1] = files - file_cached(911, files);
+		again += lost[1];
+		ASSERT_EQ(0, tell(&m[1], FILE_READ, 0, files, 911));
+	}
+	EXPECT_EQ(0, kills());
+	show_group();
+	for (int i = 2; i < 4; i++)
+		lost[i] = files - file_cached(910 + i, files);
+	TH_LOG("of %ld pages each, idle CPUs lost %ld and %ld; the next one lost %ld, %ld at last",
+	       files, lost[2], lost[3], again, lost[1]);
+	for (int i = 2; i < 4; i++) {
+		EXPECT_LT(lost[1], lost[i]);
+		EXPECT_LE(taken / 3, lost[i]);
+	}
+	for (int i = 0; i < 4; i++) {
+		if (i) {
+			EXPECT_EQ(0, tell(&m[i], FILE_READ, 0, files, 910 + i));
+			unlink(ssw_file(910 + i));
+		} else {
+			EXPECT_EQ(0, tell(&m[0], CHECK, 0, 500 + taken, 1));
+		}
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
+}
+
+/*
+ * Anonymous memory is the own CPU's and the next one's, page cache that of another one, and
+ * @thin pages the own CPU's. Something is reclaimed: @r.
+ *
+ * That one sort is behind when there is enough happens where much is scanned at once. Here
+ * priority has to fall for that: nothing can be reclaimed of the page cache, and of the
+ * first @held pages that are looked at.
+ */
+static void in_proportion(struct __test_metadata *_metadata, long held, long thin,
+			  struct reclaimed *r)
+{
+	const long anon = 4000, next = 800, files = 6000;
+	int cpu[4], node;
+	struct mate m[3];
+
+	ASSERT_TRUE(four_cpus(cpu));
+	node = ssw_node_of(cpu[0]);
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 0; i < 3; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], anon, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+	}
+	/* Cold, and in swap already: what can be reclaimed is so at once. */
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, tell(&m[i], STAMP, 0, i ? next : anon, i + 1));
+		EXPECT_EQ(i ? next : anon, tell(&m[i], OUT, 0, i ? next : anon, 0));
+	}
+	EXPECT_GE(OWN, evict(OWN / 2));
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, tell(&m[i], CHECK, 0, i ? next : anon, i + 1));
+		ASSERT_EQ(0, tell(&m[i], COLD, 0, i ? next : anon, 0));
+	}
+	ASSERT_EQ(0, tell(&m[0], HOLD, 0, held, 0));
+	drain();
+	/* From here on none, which would drop the page cache. */
+	for (int i = 0; i < 3; i += 2) {
+		unlink(ssw_file(910 + i));
+		if (!i && !thin)
+			continue;
+		ASSERT_EQ(0, tell(&m[i], FILE_NEW, 0, i ? files : thin, 910 + i));
+		ASSERT_EQ(0, tell(&m[i], FILE_HOLD, 0, i ? files : thin, 910 + i));
+	}
+	ASSERT_EQ(0, dump());
+	EXPECT_LE(files - OWN, in_dump(memcg, node, shard_of(cpu[2]), 1 << INACTIVE_FILE));
+	EXPECT_LE(anon - OWN, in_dump(memcg, node, shard_of(cpu[0]), 1 << INACTIVE_ANON));
+	if (!__test_passed(_metadata))
+		show_group();
+	ssw_pin(cpu[0]);
+	ASSERT_EQ(0, trace_start());
+	cg_reclaim_as(GROUP, 32, 100);
+	trace_stop();
+	ASSERT_EQ(0, trace_read(r, node));
+	TH_LOG("%ld pages held, %ld thin: scanned %ld anonymous ones and %ld of page cache, at last %ld and %ld, reclaimed %ld and %ld, %ld before the last batch",
+	       held, thin, r->scanned[0], r->scanned[1], r->last[0], r->last[1],
+	       r->reclaimed[0], r->reclaimed[1], r->enough);
+	EXPECT_EQ(0, tell(&m[0], CHECK, 0, anon, 1));
+	EXPECT_EQ(0, tell(&m[1], CHECK, 0, next, 2));
+	EXPECT_EQ(0, tell(&m[2], FILE_READ, 0, files, 912));
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(0, mate_end(&m[i]));
+	unlink(ssw_file(910));
+	unlink(ssw_file(912));
+	group_ends(_metadata);
+}
+
+SSW_BODY(reclaim, both_sorts_in_proportion)
+{
+	static const long held[] = { 110, 130, 270, 300 }, more[] = { 230, 260, 290, 320 };
+	struct ssw_areas areas;
+	long scanned[2] = {};
+	struct reclaimed r;
+	int cpu[4];
+
+	NEED_SHARDS();
+	NEED_FOUR(cpu);
+	if (access(TRACE "events/vmscan", R_OK))
+		SKIP(return, "the kernel has no tracing");
+	if (ssw_start(SSW_NEED_DIR))
+		SKIP(return, "%s", ssw_start(SSW_NEED_DIR));
+	NEED_AREAS(&areas);
+	/*
+	 * When enough was reclaimed of the own pages, page cache is scanned, too, and no more
+	 * of them.
+	 */
+	for (size_t i = 0; i < ARRAY_SIZE(held); i++) {
+		in_proportion(_metadata, held[i], 0, &r);
+		EXPECT_GT(32, r.enough);
+		for (int sort = 0; sort < 2; sort++)
+			scanned[sort] += r.last[sort];
+	}
+	TH_LOG("at the last priorities %ld anonymous pages and %ld of page cache", scanned[0],
+	       scanned[1]);
+	/*
+	 * Their goals are 4800 to 6000. As in one list, page cache has no more to be scanned
+	 * where it happens that the very last page of the others' goal was.
+	 */
+	EXPECT_LT(0, scanned[0]);
+	EXPECT_LE(scanned[0] / 4, scanned[1]);
+	/* Nor if it has a bit of page cache: the goals of both are not its own. */
+	for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
+		in_proportion(_metadata, more[i], 100, &r);
+		EXPECT_LE(32, r.reclaimed[0]);
+		EXPECT_GT(32, r.enough);
+	}
+}
+
+/*
+ * That reclaim of page cache was in vain on CPUs which have been idle since counts less and
+ * less, as it does in one list, while another CPU reclaims anonymous memory.
+ */
+static void forget_costs(struct __test_metadata *_metadata, const int *cpu)
+{
+	const long anon = 2000, files = 1000;
+	long out = 0, cache = 0, asked = 0;
+	int node = ssw_node_of(cpu[0]);
+	struct mate m, idle[4];
+
+	ASSERT_EQ(0, cg_fresh());
+	drain();
+	/* Nothing can be reclaimed of it, so all that is scanned is cost. */
+	for (int i = 1; i < 4; i++) {
+		unlink(ssw_file(910 + i));
+		ASSERT_TRUE(mate_start(&idle[i], cpu[i], 10, false));
+		ASSERT_EQ(0, tell(&idle[i], NODE, 0, 0, node));
+		ASSERT_EQ(0, tell(&idle[i], FILE_NEW, 0, files, 910 + i));
+		ASSERT_EQ(0, tell(&idle[i], FILE_HOLD, 0, files, 910 + i));
+	}
+	ssw_pin(cpu[0]);
+	cg_reclaim_as(GROUP, 32, 0);
+	for (int i = 1; i < 4; i++) {
+		EXPECT_EQ(files, file_cached(910 + i, files));
+		EXPECT_EQ(0, mate_end(&idle[i]));
+	}
+	drain();
+	EXPECT_EQ(0, file_cached(911, files));
+	/* Anonymous memory alone, on this CPU: written anew each time, so it costs I/O. */
+	ASSERT_TRUE(mate_start(&m, cpu[0], anon, false));
+	ASSERT_EQ(0, tell(&m, NODE, 0, 0, node));
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, tell_all(&m, STAMP, i));
+		ASSERT_EQ(0, tell_all(&m, COLD, 0));
+		cg_reclaim_as(GROUP, anon - 2 * OWN, 200);
+		EXPECT_EQ(0, tell_all(&m, CHECK, i));
+	}
+	/* What is in memory now is clean, and costs nothing. */
+	ASSERT_EQ(0, tell_all(&m, COLD, 0));
+	for (int i = 1; i < 4; i++) {
+		ASSERT_TRUE(mate_start(&idle[i], cpu[i], 10, false));
+		ASSERT_EQ(0, tell(&idle[i], NODE, 0, 0, node));
+		ASSERT_EQ(0, tell(&idle[i], FILE_NEW, 0, files, 910 + i));
+	}
+	show_group();
+	for (out = 0, cache = 0; out + cache < 400 && asked < 2000; asked += 32) {
+		cg_reclaim_as(GROUP, 32, 100);
+		out = anon - tell_all(&m, RESIDENT, 0);
+		cache = 3 * files;
+		for (int i = 1; i < 4; i++)
+			cache -= file_cached(910 + i, files);
+	}
+	show_group();
+	TH_LOG("of %ld pages, %ld are page cache", out + cache, cache);
+	EXPECT_LE(400, out + cache);
+	/* Were neither dearer than the other, it would be 60 of 100. */
+	EXPECT_LE((out + cache) * 7 / 10, cache);
+	EXPECT_EQ(0, tell_all(&m, CHECK, 2));
+	EXPECT_EQ(0, mate_end(&m));
+	for (int i = 1; i < 4; i++) {
+		EXPECT_EQ(0, mate_end(&idle[i]));
+		unlink(ssw_file(910 + i));
+	}
+	group_ends(_metadata);
+}
+
+SSW_BODY(reclaim, costs_are_forgotten)
+{
+	struct ssw_areas areas;
+	int cpu[4];
+
+	NEED_SHARDS();
+	NEED_FOUR(cpu);
+	if (ssw_start(SSW_NEED_DIR))
+		SKIP(return, "%s", ssw_start(SSW_NEED_DIR));
+	NEED_AREAS(&areas);
+	/* Where reclaim sees much more page cache than it needs, it takes that alone. */
+	for (int round = 0; round < 3; round++)
+		forget_costs(_metadata, cpu);
+}
+
+/*
+ * Active pages are deactivated as in one list: by a call of reclaim at a priority a batch, if
+ * in all there are too many, and none else, whatever a shard has and however many are looked
+ * into. @cold: have so many inactive ones.
+ */
+static void age(struct __test_metadata *_metadata, const int *cpu, long cold)
+{
+	const long busy = 500;
+	int node = ssw_node_of(cpu[0]);
+	long was[4], lost[4] = {};
+	struct reclaimed r;
+	struct mate m[4];
+
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 1; i < 4; i++) {
+		long n = i == 3 && cold ? cold : busy;
+
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], n, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+		ASSERT_EQ(0, tell_all(&m[i], STAMP, i));
+		drain();
+		ASSERT_EQ(0, n == busy ? tell(&m[i], USE, 20, n - 20, 0) :
+					 tell_all(&m[i], COLD, 0));
+	}
+	drain();
+	EXPECT_TRUE(stats_caught_up());
+	for (int i = 1; i < 4; i++)
+		was[i] = in_dump(memcg, node, shard_of(cpu[i]), 1 << ACTIVE_ANON);
+	EXPECT_LE(busy - 20 - OWN, was[1]);
+	ssw_pin(cpu[0]);
+	ASSERT_EQ(0, trace_start());
+	cg_reclaim(GROUP, cold ? 400 : 32);
+	trace_stop();
+	ASSERT_EQ(0, trace_read(&r, node));
+	ASSERT_EQ(0, dump());
+	for (int i = 1; i < 4; i++)
+		lost[i] = was[i] - in_dump(memcg, node, shard_of(cpu[i]), 1 << ACTIVE_ANON);
+	TH_LOG("%ld calls, %ld batches of active pages, at most %ld at a priority; %ld pages were made inactive (%ld, %ld, %ld)",
+	       r.calls, r.batches, r.most, r.pages, lost[1], lost[2], lost[3]);
+	EXPECT_LE(1, r.calls);
+	if (cold) {
+		EXPECT_EQ(0, r.batches);
+	} else {
+		EXPECT_LE(1, r.batches);
+		EXPECT_EQ(1, r.most);
+	}
+	for (int i = 1; i < 4; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
+}
+
+SSW_BODY(reclaim, aged_as_one_list)
+{
+	struct ssw_areas areas;
+	int cpu[4];
+
+	NEED_SHARDS();
+	NEED_FOUR(cpu);
+	if (access(TRACE "events/vmscan", R_OK))
+		SKIP(return, "the kernel has no tracing");
+	NEED_AREAS(&areas);
+	age(_metadata, cpu, 4500);
+	age(_metadata, cpu, 0);
+}
+
+/*
+ * kswapd has no CPU's pages before it: all shards lose some, about as much as the others.
+ */
+SSW_BODY(reclaim, kswapd_takes_from_all)
+{
+	static const char factor[] = "/proc/sys/vm/watermark_scale_factor";
+	const long cold = 4000, enough = 3600;
+	long locked = 0, lost[4], had_then[4], sum = 0, room;
+	char path[64], val[32], had[32];
+	long long before, direct, seen = 0;
+	struct ssw_areas areas;
+	struct mate m[4], hog;
+	int cpu[4], node;
+
+	NEED_SHARDS();
+	NEED_FOUR(cpu);
+	NEED_AREAS(&areas);
+	node = ssw_node_of(cpu[0]);
+	snprintf(path, sizeof(path), SSW_NODES "/node%d/vmstat", node);
+	room = ssw_proc_num(path, "nr_free_pages");
+	ASSERT_LT(cold * 5, room);
+	ASSERT_LT(0, ssw_read(factor, had, sizeof(had)));
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 0; i < 4; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], cold, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+	}
+	ASSERT_TRUE(mate_start(&hog, cpu[0], room, false));
+	ASSERT_EQ(0, tell(&hog, NODE, 0, 0, node));
+	for (long at = 0; at < cold; at += 50)
+		for (int i = 0; i < 4; i++)
+			ASSERT_EQ(0, tell(&m[i], STAMP, at, 50, i + 1));
+	for (int i = 0; i < 4; i++)
+		ASSERT_EQ(0, tell_all(&m[i], COLD, 0));
+	drain();
+	/*
+	 * Lock memory until it gets to work, and then little by little: between the marks
+	 * are some 300 pages, so it begins anew for these, many times. Its first run, which
+	 * is longer, does not count.
+	 */
+	snprintf(val, sizeof(val), "%ld", 1 + 10000 * 300 / room);
+	EXPECT_EQ(0, ssw_write(factor, val));
+	for (int phase = 0; phase < 2; phase++) {
+		seen = 0;
+		before = ssw_vmstat("pgsteal_kswapd");
+		direct = ssw_vmstat("pgsteal_direct");
+		while (phase ? seen < enough : !seen) {
+			long chunk = phase ? 50 : 200;
+
+			if (locked + chunk > room || tell(&hog, LOCK_NEW, locked, chunk, 7))
+				break;
+			locked += chunk;
+			usleep(phase ? 20000 : 2000);
+			seen = ssw_vmstat("pgsteal_kswapd") - before;
+		}
+		/* Until it sleeps again */
+		for (int i = 0; i < 100; i++) {
+			usleep(50000);
+			if (seen == ssw_vmstat("pgsteal_kswapd") - before)
+				break;
+			seen = ssw_vmstat("pgsteal_kswapd") - before;
+		}
+		direct = ssw_vmstat("pgsteal_direct") - direct;
+		for (int i = 0; i < 4; i++) {
+			long have = tell_all(&m[i], RESIDENT, 0);
+
+			lost[i] = phase ? had_then[i] - have : 0;
+			sum += lost[i];
+			had_then[i] = have;
+		}
+	}
+	EXPECT_EQ(0, ssw_write(factor, had));
+	TH_LOG("%ld of %ld free pages locked, kswapd took %lld, others %lld; processes lost %ld, %ld, %ld and %ld of %ld each",
+	       locked, room, seen, direct, lost[0], lost[1], lost[2], lost[3], cold);
+	show_group();
+	EXPECT_LE(enough, seen) TH_LOG("kswapd hardly ran: nothing is tested");
+	EXPECT_LE(enough / 2, sum);
+	/* Not to the page: within a second one that is used has a longer grace. */
+	for (int i = 0; i < 4; i++) {
+		EXPECT_LT(sum / 25, lost[i]) TH_LOG("process %d", i);
+		EXPECT_GE(sum / 2, lost[i]) TH_LOG("process %d", i);
+	}
+	EXPECT_EQ(0, mate_end(&hog));
+	for (int i = 0; i < 4; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	EXPECT_EQ(0, kills());
+	group_ends(_metadata);
+	/* It swapped out a bit of everybody who runs here: that is not left over. */
+	ssw_swapoff_all();
+	EXPECT_EQ(0, ssw_meminfo("SwapTotal"));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A device of device mapper, without its library; one at a time. */
+#ifndef SSW_DM_H
+#define SSW_DM_H
+
+#include <linux/dm-ioctl.h>
+
+static int dm_ioctl(unsigned long cmd, struct dm_ioctl *dmi, size_t size)
+{
+	int fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	dmi->version[0] = DM_VERSION_MAJOR;
+	dmi->data_size = size;
+	dmi->data_start = sizeof(*dmi);
+	strcpy(dmi->name, "sswdm");
+	ret = ioctl(fd, cmd, dmi) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static int dm_gone(void)
+{
+	struct dm_ioctl dmi = { };
+
+	return dm_ioctl(DM_DEV_REMOVE, &dmi, sizeof(dmi));
+}
+
+/* One @target over all of a device; its path goes to @dev. As dmsetup(8) create. */
+static int dm_make(const char *target, const char *params, long long sectors, char *dev,
+		   size_t len)
+{
+	struct {
+		struct dm_ioctl dmi;
+		struct dm_target_spec spec;
+		char params[512];
+	} t = { };
+	struct dm_ioctl dmi = { };
+	int ret;
+
+	ret = dm_ioctl(DM_DEV_CREATE, &dmi, sizeof(dmi));
+	if (ret)
+		return ret;
+	snprintf(dev, len, "/dev/dm-%u", minor(dmi.dev));
+	t.dmi.target_count = 1;
+	t.spec.length = sectors;
+	strcpy(t.spec.target_type, target);
+	snprintf(t.params, sizeof(t.params), "%s", params);
+	ret = dm_ioctl(DM_TABLE_LOAD, &t.dmi, sizeof(t));
+	memset(&dmi, 0, sizeof(dmi));
+	/* Not suspended, so this resumes it. */
+	if (!ret)
+		ret = dm_ioctl(DM_DEV_SUSPEND, &dmi, sizeof(dmi));
+	if (ret)
+		dm_gone();
+	return ret;
+}
+
+#endif /* SSW_DM_H */
