@@ -92,7 +92,8 @@ def areas_on(o, devs):
         if homes != list(range(cpus())):
             g.fail(f"the areas' homes are {homes}, not one a CPU")
     else:
-        for d in devs:
+        # the base kernel has no more types than that
+        for d in devs if os.path.exists(g.SYS) else devs[:23]:
             g.run("/sbin/swapon", "-p", "10", d)
 
 

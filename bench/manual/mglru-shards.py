@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """MGLRU and LRU shards: what each does, and what the two would do together.
 
-  bench/manual/mglru-shards.py [--cpus N,N...] [--no-build]    default 8,16
+  bench/manual/mglru-shards.py [--cpus N,N...] [--no-build] [--missing]    default 8,16
 
 Builds $BUILD-mglru with the patch beside this file, in which each shard has generations of
 its own, and boots base kernel and ours with either LRU. Two loads in a cgroup at its limit:
@@ -76,6 +76,15 @@ uname -rv | sed 's/^/kernel /'
 """
 
 
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+
+
+def commit():
+    r = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True)
+    return r.stdout.strip()
+
+
 def build():
     """The patched kernel; its bzImage."""
     env = dict(os.environ, BUILD=PATCHED)
@@ -108,7 +117,7 @@ def measure(work, image, name, load, cpus):
         sys.exit(f"{name}, {load}, {cpus} CPUs: status {r.returncode}\n{r.stdout[-2000:]}\n{r.stderr[-2000:]}")
     stat = {w: {k: int(v) for k, v in re.findall(rf"^{w} (\w+) (\d+)$", r.stdout, re.M)} for w in ("before", "after")}
     lock = re.search(r"^lru_lock (\d+) (\d+)$", r.stdout, re.M)
-    row = {"kernel": name, "load": load, "cpus": cpus,
+    row = {"kernel": name, "load": load, "cpus": cpus, "date": now(), "repository": commit(),
            "lru_gen": re.search(r"^gen (\S+)", r.stdout, re.M)[1],
            "lru_lock": {"contentions": int(lock[1]), "acquisitions": int(lock[2])},
            "walked": {k: int(v) for k, v in re.findall(r"^mg (\w+) (\d+)$", r.stdout, re.M)},
@@ -122,19 +131,25 @@ def measure(work, image, name, load, cpus):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--cpus", default="8,16")
+    ap.add_argument("--missing", action="store_true", help="measure only what the results lack")
     ap.add_argument("--no-build", action="store_true", help="take the patched kernel that is there")
     o = ap.parse_args()
     image = f"{PATCHED}/out/lockstat/arch/x86/boot/bzImage" if o.no_build else build()
+    path = f"{ROOT}/bench/results/mglru-shards.json"
+    runs = []
+    if o.missing:
+        with open(path) as f:
+            runs = json.load(f)["runs"]
+    have = {(r["kernel"], r["load"], r["cpus"]) for r in runs}
     with tempfile.TemporaryDirectory() as work:
         for name in ("hotcold", "swapload"):
             subprocess.run(["gcc", "-O2", "-static", "-pthread", "-o", f"{work}/{name}", f"{ROOT}/bench/{name}.c"], check=True)
-        runs = [measure(work, image, name, load, int(cpus))
-                for cpus in o.cpus.split(",") for load in ("apart", "shared") for name in COLUMNS]
-    git = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True)
-    with open(f"{ROOT}/bench/results/mglru-shards.json", "w") as f:
-        json.dump({"command": f"bench/manual/mglru-shards.py --cpus {o.cpus}",
-                   "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-                   "repository": git.stdout.strip(), "emulated": f"QEMU TCG, {ICOUNT}; drives are null_blk",
+        for cpus in map(int, o.cpus.split(",")):
+            for load in ("apart", "shared"):
+                runs += [measure(work, image, name, load, cpus) for name in COLUMNS if (name, load, cpus) not in have]
+    with open(path, "w") as f:
+        json.dump({"command": "bench/manual/mglru-shards.py " + " ".join(sys.argv[1:]), "date": now(),
+                   "emulated": f"QEMU TCG, {ICOUNT}; drives are null_blk",
                    "columns": {k: [os.path.basename(v[0]), *v[1:]] for k, v in COLUMNS.items()}, "runs": runs}, f, indent=1)
         f.write("\n")
 
