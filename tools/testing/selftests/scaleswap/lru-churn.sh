@@ -20,7 +20,15 @@ ret=0
 bad() { echo "churn: $*"; ret=1; }
 num() { cat "$1" 2>/dev/null || echo 0; }
 meminfo() { awk -v k="$1:" '$1 == k { print $2 }' /proc/meminfo; }
-dump_sum() { awk 'NR > 1 { s += $4 + $5 } END { print s + 0 }' /sys/kernel/debug/scaleswap/lru; }
+# Anonymous pages on lists, and as counted. By one process, that folds the CPUs' parts of the
+# counters before it looks: each that comes and goes in between changes them.
+lists_and_counted() {
+	awk 'BEGIN { refresh = "/proc/sys/vm/stat_refresh"; print 1 >refresh; close(refresh) }
+		FNR == 1 { file++ }
+		file == 1 && FNR > 1 { lists += $4 + $5 }
+		file == 2 && /^nr_(in)?active_anon / { counted += $2 }
+		END { print lists + 0, counted + 0 }' /sys/kernel/debug/scaleswap/lru /proc/vmstat
+}
 
 [ "$(num $LRU/shards)" -gt 0 ] || skip_all "LRU lists are not sharded here"
 RANDOM=${SSW_SEED:=$((EPOCHSECONDS % 32768))}
@@ -229,6 +237,8 @@ look_at_ooms
 echo "churn: $starts workloads, $ends ended, $died of them by $ooms OOM kills under writeback, $moves moves, $kills kills, $removed groups made anew, $cpus CPUs and $blocks of $blocks_tried blocks offline; $start_shards shards at the start, $peak at the most"
 [ "$moves" -gt 0 ] && [ "$removed" -gt 0 ] || bad "nothing was moved, or removed"
 grep -h wrong /tmp/churn.out | grep -v 'wrong=0' | head -5
+# Its pages are the groups', and in swap they are no process's.
+rm -f /tmp/churn.out
 
 # --- everything is given back ---
 for ((g = 0; g < groups; g++)); do
@@ -267,8 +277,7 @@ if [ -r /sys/kernel/debug/scaleswap/lru ]; then
 	[ "$seen" = "$(num $LRU/allocated)" ] || bad "$(num $LRU/allocated) shards, but $seen can be found"
 	for ((i = 0; i < 40; i++)); do
 		echo 1 >/proc/sys/vm/drop_caches
-		echo 1 >/proc/sys/vm/stat_refresh
-		sum=$(dump_sum) all=$(($(vmstat nr_inactive_anon) + $(vmstat nr_active_anon)))
+		read -r sum all < <(lists_and_counted)
 		[ "$sum" != "$all" ] || break
 		sleep 0.25
 	done
