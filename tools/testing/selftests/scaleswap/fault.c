@@ -726,7 +726,7 @@ SSW_BODY(fault, handed_over)
 		for (int shared = 0; shared <= 1; shared++) {
 			long long late = 0;
 
-			/* Of an emulated drive, on a busy host, many are there at the first look. */
+			/* On a busy host many are there at the first look. */
 			for (int i = 0; i < 50 && late < OTHERS / 2; i++) {
 				p = fault_out(PAGES, 1, shared);
 				ASSERT_NE(NULL, p);

@@ -48,7 +48,9 @@ static const char *gate_make(struct gate *g)
 	int nr;
 
 	memset(g, 0, sizeof(*g));
-	g->loop = g->dm = g->fd = -1;
+	g->loop = -1;
+	g->dm = -1;
+	g->fd = -1;
 	g->ctl = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
 	nr = g->ctl < 0 ? -1 : ioctl(g->ctl, LOOP_CTL_GET_FREE);
 	if (nr < 0)
@@ -457,8 +459,8 @@ static void reclaim_and_fault(int ready, int go, int done, int polled, int spare
 	/* As if it were this CPU's, but in an area of another. */
 	ssw_pin(GATE_CPU);
 	ssw_stamp(b, clean, 1);
-	if (!fault_out_by(0, polled, c, 1, 1) || ssw_pin(2) || ssw_pageout(b, clean) != (long)clean ||
-	    ssw_pm_type(ssw_pagemap(b)) != spare || fault_evict("ssw"))
+	if (!fault_out_by(0, polled, c, 1, 1) || ssw_pin(2) ||
+	    ssw_pageout(b, clean) != (long)clean || ssw_pm_type(ssw_pagemap(b)) != spare || fault_evict("ssw"))
 		_exit(3);
 	ssw_pin(GATE_CPU);
 	ssw_stamp(a, pages, 1);

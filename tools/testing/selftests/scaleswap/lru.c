@@ -437,7 +437,8 @@ SSW_BODY(lru, compaction_keeps_the_shard)
 				struct row now;
 
 				for (int l = 0; l < LISTS; l++)
-					now.size[l] = in_dump(memcg, node, shard_of(cpu[i]), 1 << l);
+					now.size[l] = in_dump(memcg, node, shard_of(cpu[i]),
+							      1 << l);
 				for (int l = 0; l < LISTS && pass; l++) {
 					EXPECT_EQ(was[i][node].size[l], now.size[l])
 						TH_LOG("%s of CPU %d on node %d", list_name[l],
