@@ -460,7 +460,8 @@ static void reclaim_and_fault(int ready, int go, int done, int polled, int spare
 	ssw_pin(GATE_CPU);
 	ssw_stamp(b, clean, 1);
 	if (!fault_out_by(0, polled, c, 1, 1) || ssw_pin(2) ||
-	    ssw_pageout(b, clean) != (long)clean || ssw_pm_type(ssw_pagemap(b)) != spare || fault_evict("ssw"))
+	    ssw_pageout(b, clean) != (long)clean ||
+	    ssw_pm_type(ssw_pagemap(b)) != spare || fault_evict("ssw"))
 		_exit(3);
 	ssw_pin(GATE_CPU);
 	ssw_stamp(a, pages, 1);
