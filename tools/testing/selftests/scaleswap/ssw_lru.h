@@ -368,29 +368,36 @@ static inline long file_pages(int file, size_t from, size_t n, bool fresh)
 }
 
 /*
- * Put pages of memory, or of a file if @p is NULL, into a pipe: as long as it is there
- * each has a reference, so reclaim looks at it and has to leave it.
+ * Put pages of memory, or of a file if @p is NULL, into pipes: as long as it is there
+ * each has a reference, so reclaim looks at it and has to leave it. Pipes of a few
+ * pages, since a large one needs much memory in one piece.
  */
+#define HOLD_PAGES	256
+
 static inline long hold(char *p, int file, size_t pages)
 {
-	size_t left = pages * SSW_PAGE;
+	size_t left = pages * SSW_PAGE, room = 0;
 	int ends[2], fd = -1;
 	ssize_t n = 0;
 
-	/* Never closed: until the process ends. */
-	if (pipe2(ends, O_CLOEXEC) || fcntl(ends[1], F_SETPIPE_SZ, (int)left) < 0)
-		return -errno;
 	if (!p) {
 		fd = open(ssw_file(file), O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			return -errno;
 		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	}
-	for (; left; left -= n) {
+	for (; left; left -= n, room -= n) {
 		struct iovec v = { p, left };
 
+		/* Never closed: until the process ends. */
+		if (!room) {
+			room = HOLD_PAGES * SSW_PAGE;
+			if (pipe2(ends, O_CLOEXEC) || fcntl(ends[1], F_SETPIPE_SZ, (int)room) < 0)
+				return -errno;
+		}
+		v.iov_len = left < room ? left : room;
 		n = p ? vmsplice(ends[1], &v, 1, SPLICE_F_NONBLOCK) :
-			splice(fd, NULL, ends[1], NULL, left, SPLICE_F_NONBLOCK);
+			splice(fd, NULL, ends[1], NULL, v.iov_len, SPLICE_F_NONBLOCK);
 		if (n <= 0)
 			return n ? -errno : -EIO;
 		p = p ? p + n : p;
