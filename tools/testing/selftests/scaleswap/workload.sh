@@ -72,8 +72,12 @@ file_on_tmpfs() {
 	# shellcheck disable=SC2016
 	in_group 16 bash -c '
 		cd /tmp/ssw-tmpfs
+		mkfifo pipe
 		for i in 1 2 3 4; do
-			head -c 8388608 /dev/urandom | tee file$i | md5sum >sum$i || exit 1
+			# Whole pages: what is written in pieces becomes active, and in a small group,
+			# whose statistics are late, active pages are not reclaimed at all for a while.
+			dd if=pipe of=file$i bs=65536 iflag=fullblock 2>/dev/null &
+			head -c 8388608 /dev/urandom | tee pipe | md5sum >sum$i && wait $! || exit 1
 		done
 		for i in 1 2 3 4; do
 			md5sum <file$i | cmp - sum$i || exit 1
