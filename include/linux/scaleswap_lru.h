@@ -45,7 +45,7 @@ struct scaleswap_shard {
 /**
  * struct scaleswap_shards - the shards of a memcg and node
  * @cursor: which one direct reclaim compared its own with last, or was the oldest
- * @aged: which one is aged next beside the first, or by kswapd
+ * @aged: the last one whose turn it was to have active pages deactivated
  * @forget: which one's cost of reclaim is looked at next
  * @newest: the clock that is furthest ahead
  * @clock: as in struct scaleswap_shard, of the whole's own lists
