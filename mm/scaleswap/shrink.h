@@ -480,7 +480,7 @@ static void ssw_shrink_age(struct lruvec *whole, struct scaleswap_shards *shards
 static noinline void ssw_shrink_shards(struct lruvec *whole, struct scan_control *sc)
 {
 	struct ssw_reclaim r = { .whole = whole, .shards = READ_ONCE(whole->shards) };
-	struct ssw_goals goals, want;
+	struct ssw_goals goals = { }, want;
 
 	get_scan_count(whole, sc, goals.nr);
 	if (ssw_goals_left(&goals)) {
