@@ -27,7 +27,7 @@ struct folio;
  * @whole: lruvec of the memcg and node
  * @id: number in the folios' flags, from 1
  * @clock: how often the lists were scanned, see ssw_lru_scanned()
- * @seen: pages at the last look, and when it last grew
+ * @seen: pages at the last look
  * @cost: cost of reclaim at the last look, see ssw_costs_forget()
  * @size: pages by zone and list, under @lruvec's lock
  */

@@ -30,21 +30,16 @@
 
 #ifdef CONFIG_SCALESWAP_LRU
 
-#include <linux/bitfield.h>
-#include <linux/jiffies.h>
-
 #include "internal.h"
 
 /* Of a clock: one scan of all pages of a shard */
 #define SSW_LRU_ROUND	1048576L
 /*
- * A shard that is this much behind a CPU's own is taken first: little if it is not
- * used. One into which pages come has a CPU that reclaims from it itself.
+ * A shard that is this much behind a CPU's own is taken first. Small, so that pages
+ * have as long to be used again in one shard as in another; what is asked for it is
+ * little: CPUs that are as busy meet as seldom as with 4 rounds.
  */
-#define SSW_LRU_SLACK_IDLE	(SSW_LRU_ROUND / 4)
-#define SSW_LRU_SLACK_USED	(4 * SSW_LRU_ROUND)
-/* Rounds in which a shard makes up for what it is behind */
-#define SSW_LRU_MAKE_UP	(4 * SSW_LRU_ROUND)
+#define SSW_LRU_SLACK	(SSW_LRU_ROUND / 4)
 /* Nobody is further behind, so what was long idle is not drained at once. */
 #define SSW_LRU_LAG	(8 * SSW_LRU_ROUND)
 
@@ -118,38 +113,6 @@ static unsigned long *ssw_lru_seen(struct lruvec *l, struct scaleswap_shards *sh
 }
 
 /*
- * Of the last look: pages, when it was, and when one had last found more pages
- * than a look up to a second before; times in jiffies. A shard is in use if that
- * was within a second. Times wrap, and may then be taken for new once.
- */
-#define SSW_SEEN_PAGES	GENMASK_ULL(31, 0)
-#define SSW_SEEN_WHEN	GENMASK_ULL(47, 32)
-#define SSW_SEEN_GREW	GENMASK_ULL(63, 48)
-#define SSW_SEEN_RECENT	min(HZ, (int)U16_MAX / 2)
-
-static void ssw_lru_look(struct lruvec *l, struct scaleswap_shards *shards,
-			 unsigned long pages)
-{
-	unsigned long *seen = ssw_lru_seen(l, shards), old = READ_ONCE(*seen);
-	u16 now = jiffies, grew = FIELD_GET(SSW_SEEN_GREW, old);
-
-	pages = min(pages, SSW_SEEN_PAGES);
-	if ((u16)(now - (u16)FIELD_GET(SSW_SEEN_WHEN, old)) > SSW_SEEN_RECENT)
-		grew = now - SSW_SEEN_RECENT;
-	else if (pages > FIELD_GET(SSW_SEEN_PAGES, old))
-		grew = now;
-	WRITE_ONCE(*seen, FIELD_PREP(SSW_SEEN_GREW, grew) |
-			  FIELD_PREP(SSW_SEEN_WHEN, now) | pages);
-}
-
-static bool ssw_lru_used(struct lruvec *l, struct scaleswap_shards *shards)
-{
-	u16 grew = FIELD_GET(SSW_SEEN_GREW, READ_ONCE(*ssw_lru_seen(l, shards)));
-
-	return (u16)((u16)jiffies - grew) < SSW_SEEN_RECENT;
-}
-
-/*
  * A shard's clock, after what joined it since the last look has been given the
  * time of now: a shard that was idle and then fills up is not old, and one that
  * was emptied and fills up is no younger than others.
@@ -160,14 +123,14 @@ static unsigned long ssw_lru_time(struct lruvec *l, struct scaleswap_shards *sha
 {
 	unsigned long pages = ssw_lru_evictable(l);
 	unsigned long *clock = ssw_lru_clock(l, shards);
-	unsigned long seen = FIELD_GET(SSW_SEEN_PAGES, READ_ONCE(*ssw_lru_seen(l, shards)));
+	unsigned long seen = READ_ONCE(*ssw_lru_seen(l, shards));
 	long behind = READ_ONCE(shards->newest) - READ_ONCE(*clock);
 
 	behind = clamp(behind, 0, SSW_LRU_LAG);
 	if (pages > seen)
 		behind = behind * (long)seen / (long)pages;
 	WRITE_ONCE(*clock, READ_ONCE(shards->newest) - behind);
-	ssw_lru_look(l, shards, pages);
+	WRITE_ONCE(*ssw_lru_seen(l, shards), pages);
 	return READ_ONCE(*clock);
 }
 
@@ -175,25 +138,19 @@ static unsigned long ssw_lru_time(struct lruvec *l, struct scaleswap_shards *sha
  * Of @pages in the lists that are scanned, those of inactive pages, @scanned were
  * looked at. So clocks that keep pace mean that an inactive page has as long to be
  * used again in one shard as in another, few as they may be where most are active.
- *
- * With each round a shard makes up for a part of what it is behind, so one whose
- * CPU is a bit slower than others stays within the slack: down to half of
- * their speed, as then it falls behind as fast as it makes up for it.
  */
 static void ssw_lru_scanned(struct lruvec *l, struct scaleswap_shards *shards,
 			    unsigned long scanned, unsigned long pages)
 {
 	unsigned long *clock = ssw_lru_clock(l, shards);
-	unsigned long time = READ_ONCE(*clock);
-	long behind = clamp((long)(READ_ONCE(shards->newest) - time), 0, SSW_LRU_LAG);
-	long step = min(scanned, pages) * SSW_LRU_ROUND / (pages + 1);
+	unsigned long time;
 
-	time += step + behind * step / SSW_LRU_MAKE_UP;
+	time = READ_ONCE(*clock) + min(scanned, pages) * SSW_LRU_ROUND / (pages + 1);
 	WRITE_ONCE(*clock, time);
 	if ((long)(time - READ_ONCE(shards->newest)) > 0)
 		WRITE_ONCE(shards->newest, time);
 	/* What is reclaimed leaves, what stays is as old as it was. */
-	ssw_lru_look(l, shards, ssw_lru_evictable(l));
+	WRITE_ONCE(*ssw_lru_seen(l, shards), ssw_lru_evictable(l));
 }
 
 /* The next number after *@cursor with pages, but for @own; @own if there is none. */
@@ -270,7 +227,7 @@ static unsigned int ssw_lru_first(struct lruvec *whole, struct scaleswap_shards 
 		return turn;
 	other = ssw_lru_list(whole, shards, turn);
 	ahead = ssw_lru_time(mine, shards) - ssw_lru_time(other, shards);
-	if (ahead <= (ssw_lru_used(other, shards) ? SSW_LRU_SLACK_USED : SSW_LRU_SLACK_IDLE))
+	if (ahead <= SSW_LRU_SLACK)
 		return *own;
 	ssw_stat_add(SSW_LRU_FOREIGN, 1);
 	return turn;

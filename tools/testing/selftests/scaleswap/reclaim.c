@@ -485,6 +485,76 @@ SSW_BODY(reclaim, aged_as_one_list)
 	age(_metadata, cpu, 0);
 }
 
+/* One scan of a shard's inactive pages: SSW_LRU_ROUND of mm/scaleswap/shrink.h */
+#define ROUND	1048576L
+
+static unsigned long clock_of(int node, int shard)
+{
+	for (int i = 0; i < nr_rows; i++)
+		if (rows[i].memcg == memcg && rows[i].nid == node && rows[i].shard == shard)
+			return rows[i].clock;
+	return 0;
+}
+
+/*
+ * Of two CPUs one reads its pages four times as often as the other, and neither has all
+ * of them in memory. Nobody's pages have longer to be used again for that.
+ */
+SSW_BODY(reclaim, clocks_keep_pace)
+{
+	const long max = 2400, busy = 2400, slow = 1200, piece = 64;
+	long most = 0, sum = 0, looks = 0, in[2] = { };
+	struct ssw_areas areas;
+	struct mate m[2];
+	int cpu[4], node;
+
+	NEED_SHARDS();
+	NEED_FOUR(cpu);
+	NEED_AREAS(&areas);
+	node = ssw_node_of(cpu[0]);
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 0; i < 2; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], i ? slow : busy, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+	}
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, tell_all(&m[i], STAMP, i));
+		in[i] = tell(&m[i], FAULTS, 0, 0, 0);
+	}
+	for (long at = 0, n = 0; n < 12 * busy; n += piece, at += piece) {
+		const long b = at % (busy / piece * piece);
+		const long s = at / 4 % (slow / (piece / 4) * (piece / 4));
+
+		ASSERT_EQ(0, tell(&m[0], CHECK, b, b + piece < busy ? piece : busy - b, 0));
+		ASSERT_EQ(0, tell(&m[1], CHECK, s, piece / 4, 1));
+		/* What it was before comes to rest. */
+		if (n < 4 * busy || n / piece % 4)
+			continue;
+		ASSERT_EQ(0, dump());
+		long behind = clock_of(node, shard_of(cpu[0])) - clock_of(node, shard_of(cpu[1]));
+
+		sum += labs(behind);
+		most = labs(behind) > most ? labs(behind) : most;
+		looks++;
+	}
+	for (int i = 0; i < 2; i++)
+		in[i] = tell(&m[i], FAULTS, 0, 0, 0) - in[i];
+	TH_LOG("%ld and %ld faults; clocks were %ld %% of a round apart on average, %ld %% at most",
+	       in[0], in[1], sum / looks * 100 / ROUND, most * 100 / ROUND);
+	/* Both were in use. */
+	EXPECT_LE(busy, in[0]);
+	EXPECT_LE(slow / 4, in[1]);
+	/* A quarter is tolerated, and a visit is a round at most. */
+	EXPECT_GE(ROUND, sum / looks);
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	EXPECT_EQ(0, kills());
+	group_ends(_metadata);
+}
+
 /*
  * kswapd has no CPU's pages before it: all shards lose some, about as much as the others.
  */

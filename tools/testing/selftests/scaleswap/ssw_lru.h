@@ -34,6 +34,7 @@ static const char * const list_name[] __attribute__((unused)) = {
 struct row {
 	int memcg, nid, shard;
 	long size[LISTS];
+	unsigned long clock;
 };
 
 static struct row *rows;
@@ -61,9 +62,9 @@ static inline int dump(void)
 				abort();
 		}
 		r = &rows[nr_rows++];
-		if (sscanf(line, "%d %d %d %ld %ld %ld %ld %ld %*u", &r->memcg, &r->nid,
+		if (sscanf(line, "%d %d %d %ld %ld %ld %ld %ld %lu", &r->memcg, &r->nid,
 			   &r->shard, &r->size[0], &r->size[1], &r->size[2], &r->size[3],
-			   &r->size[4]) != 8)
+			   &r->size[4], &r->clock) != 9)
 			ret = -EINVAL;
 	}
 	fclose(f);
