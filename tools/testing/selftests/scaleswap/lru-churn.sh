@@ -138,7 +138,7 @@ disturb_job() {
 	esac
 }
 
-# A CPU and a block are away for a second or so.
+# A CPU is away for two seconds or so, a block for five.
 cpu_away=
 toggle_cpu() {
 	local n
@@ -170,8 +170,8 @@ toggle_block() {
 	[ ${#all[@]} -gt 0 ] || return 0
 	b=${all[RANDOM % ${#all[@]}]}
 	blocks_tried=$((blocks_tried + 1))
-	# Long waits when there is little else to use: give up after 5 s.
-	timeout -s INT 5 bash -c "echo offline >$b/state" 2>/dev/null || true
+	# Long waits when there is little else to use, and with a debug kernel: not for ever.
+	timeout -s INT 30 bash -c "echo offline >$b/state" 2>/dev/null || true
 	[ "$(cat "$b/state")" != offline ] || { blocks=$((blocks + 1)); block_away=$b; }
 }
 
@@ -205,13 +205,13 @@ nodes=$(set -- /sys/devices/system/node/node[0-9]*; echo $#)
 most=$((start_shards + 2 * $(num $LRU/shards) * nodes))
 for ((g = 0; g < groups; g++)); do make_group "g$g"; done
 
-start=$EPOCHSECONDS said=0 tick=0 peak=0
+start=$EPOCHSECONDS said=0 peak=0 next_cpu=0 next_block=0
 while [ $((EPOCHSECONDS - start)) -lt "$seconds" ] && [ $ret = 0 ]; do
 	while [ ${#at[@]} -lt "$jobs" ]; do start_job; done
 	disturb_job
-	tick=$((tick + 1))
-	[ $((tick % 8)) != 0 ] || toggle_cpu
-	[ $((tick % 25)) != 0 ] || toggle_block
+	# By time: a round takes 0.2 s, with a debug kernel 10 s.
+	[ $EPOCHSECONDS -lt $next_cpu ] || { toggle_cpu; next_cpu=$((EPOCHSECONDS + 2)); }
+	[ $EPOCHSECONDS -lt $next_block ] || { toggle_block; next_block=$((EPOCHSECONDS + 5)); }
 	# Whoever has ended. A pid may be waited for later, too: its status is kept.
 	for pid in "${!at[@]}"; do
 		{ read -r line <"/proc/$pid/stat"; } 2>/dev/null || line=
@@ -236,6 +236,9 @@ done
 look_at_ooms
 echo "churn: $starts workloads, $ends ended, $died of them by $ooms OOM kills under writeback, $moves moves, $kills kills, $removed groups made anew, $cpus CPUs and $blocks of $blocks_tried blocks offline; $start_shards shards at the start, $peak at the most"
 [ "$moves" -gt 0 ] && [ "$removed" -gt 0 ] || bad "nothing was moved, or removed"
+[ "$cpus" -gt 0 ] || [ "$(nproc --all)" = 1 ] || bad "no CPU ever went offline"
+[ "$blocks" -gt 0 ] || [ "$blocks_tried" = 0 ] || bad "no memory block ever went offline"
+[ "$blocks_tried" -gt 0 ] || echo "churn: there is no block of movable memory (movablecore=): none went offline"
 grep -h wrong /tmp/churn.out | grep -v 'wrong=0' | head -5
 # Its pages are the groups', and in swap they are no process's.
 rm -f /tmp/churn.out

@@ -503,7 +503,8 @@ static unsigned long clock_of(int node, int shard)
 SSW_BODY(reclaim, clocks_keep_pace)
 {
 	const long max = 2400, busy = 2400, slow = 1200, piece = 64;
-	long most = 0, sum = 0, looks = 0, in[2] = { };
+	long most = 0, sum = 0, looks = 0, in[2] = { }, rounds[2] = { };
+	unsigned long began[2] = { };
 	struct ssw_areas areas;
 	struct mate m[2];
 	int cpu[4], node;
@@ -534,17 +535,25 @@ SSW_BODY(reclaim, clocks_keep_pace)
 		ASSERT_EQ(0, dump());
 		long behind = clock_of(node, shard_of(cpu[0])) - clock_of(node, shard_of(cpu[1]));
 
+		for (int i = 0; i < 2; i++) {
+			unsigned long now = clock_of(node, shard_of(cpu[i]));
+
+			began[i] = looks ? began[i] : now;
+			rounds[i] = (long)(now - began[i]) / ROUND;
+		}
 		sum += labs(behind);
 		most = labs(behind) > most ? labs(behind) : most;
 		looks++;
 	}
 	for (int i = 0; i < 2; i++)
 		in[i] = tell(&m[i], FAULTS, 0, 0, 0) - in[i];
-	TH_LOG("%ld and %ld faults; clocks were %ld %% of a round apart on average, %ld %% at most",
-	       in[0], in[1], sum / looks * 100 / ROUND, most * 100 / ROUND);
+	TH_LOG("%ld and %ld faults, %ld and %ld rounds; clocks were %ld %% of a round apart on average, %ld %% at most",
+	       in[0], in[1], rounds[0], rounds[1], sum / looks * 100 / ROUND, most * 100 / ROUND);
 	/* Both were in use. */
 	EXPECT_LE(busy, in[0]);
 	EXPECT_LE(slow / 4, in[1]);
+	for (int i = 0; i < 2; i++)
+		EXPECT_LE(8, rounds[i]);
 	/* A quarter is tolerated, and a visit is a round at most. */
 	EXPECT_GE(ROUND, sum / looks);
 	for (int i = 0; i < 2; i++) {
