@@ -554,7 +554,7 @@ SSW_BODY(reclaim, clocks_keep_pace)
 	EXPECT_LE(slow / 4, in[1]);
 	for (int i = 0; i < 2; i++)
 		EXPECT_LE(8, rounds[i]);
-	/* A quarter is tolerated, and a visit is a round at most. */
+	/* Half a round is tolerated, and a visit is a round at most. */
 	EXPECT_GE(ROUND, sum / looks);
 	for (int i = 0; i < 2; i++) {
 		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
