@@ -32,7 +32,7 @@
 
 #include "internal.h"
 
-/* Of a clock: one scan of all pages of a shard */
+/* Of a clock: one scan of as many pages as a shard's inactive lists hold */
 #define SSW_LRU_ROUND	1048576L
 /*
  * A shard that is this much behind a CPU's own is taken first. Small, so that pages
@@ -125,14 +125,17 @@ static unsigned long ssw_lru_time(struct lruvec *l, struct scaleswap_shards *sha
 	unsigned long pages = ssw_lru_evictable(l);
 	unsigned long *clock = ssw_lru_clock(l, shards);
 	unsigned long seen = READ_ONCE(*ssw_lru_seen(l, shards));
-	long behind = READ_ONCE(shards->newest) - READ_ONCE(*clock);
+	unsigned long newest = READ_ONCE(shards->newest), time = READ_ONCE(*clock);
+	long behind = clamp((long)(newest - time), 0, SSW_LRU_LAG);
 
-	behind = clamp(behind, 0, SSW_LRU_LAG);
 	if (pages > seen)
 		behind = behind * (long)seen / (long)pages;
-	WRITE_ONCE(*clock, READ_ONCE(shards->newest) - behind);
-	WRITE_ONCE(*ssw_lru_seen(l, shards), pages);
-	return READ_ONCE(*clock);
+	/* It may be another CPU's: not written without need. */
+	if (newest - behind != time)
+		WRITE_ONCE(*clock, newest - behind);
+	if (pages != seen)
+		WRITE_ONCE(*ssw_lru_seen(l, shards), pages);
+	return newest - behind;
 }
 
 /*
@@ -146,7 +149,8 @@ static void ssw_lru_scanned(struct lruvec *l, struct scaleswap_shards *shards,
 	unsigned long *clock = ssw_lru_clock(l, shards);
 	unsigned long time;
 
-	time = READ_ONCE(*clock) + min(scanned, pages) * SSW_LRU_ROUND / (pages + 1);
+	/* Rounded up, or 32 pages of 128 GB would be nothing. */
+	time = READ_ONCE(*clock) + DIV_ROUND_UP(min(scanned, pages) * SSW_LRU_ROUND, pages + 1);
 	WRITE_ONCE(*clock, time);
 	if ((long)(time - READ_ONCE(shards->newest)) > 0)
 		WRITE_ONCE(shards->newest, time);
@@ -332,7 +336,8 @@ static void ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, struct scan
 		unsigned long size = ssw_lru_pages(lruvec, lru, sc->reclaim_idx);
 
 		pages += size;
-		if (!is_active_lru(lru))
+		/* Of what is not asked for, nothing is scanned: it does not count. */
+		if (!is_active_lru(lru) && r->left.nr[lru])
 			inactive += size;
 		/*
 		 * A small shard of others is not to be scanned whole because the

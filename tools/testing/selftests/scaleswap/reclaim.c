@@ -527,7 +527,7 @@ SSW_BODY(reclaim, clocks_keep_pace)
 		const long b = at % (busy / piece * piece);
 		const long s = at / 4 % (slow / (piece / 4) * (piece / 4));
 
-		ASSERT_EQ(0, tell(&m[0], CHECK, b, b + piece < busy ? piece : busy - b, 0));
+		ASSERT_EQ(0, tell(&m[0], CHECK, b, piece, 0));
 		ASSERT_EQ(0, tell(&m[1], CHECK, s, piece / 4, 1));
 		/* What it was before comes to rest. */
 		if (n < 4 * busy || n / piece % 4)
@@ -554,7 +554,7 @@ SSW_BODY(reclaim, clocks_keep_pace)
 	EXPECT_LE(slow / 4, in[1]);
 	for (int i = 0; i < 2; i++)
 		EXPECT_LE(8, rounds[i]);
-	/* Half a round is tolerated, and a visit is a round at most. */
+	/* Half a round is tolerated; 0.15 to 0.6 were seen, with four tolerated some four. */
 	EXPECT_GE(ROUND, sum / looks);
 	for (int i = 0; i < 2; i++) {
 		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
