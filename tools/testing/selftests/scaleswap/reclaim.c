@@ -554,7 +554,7 @@ SSW_BODY(reclaim, clocks_keep_pace)
 	EXPECT_LE(slow / 4, in[1]);
 	for (int i = 0; i < 2; i++)
 		EXPECT_LE(8, rounds[i]);
-	/* Half a round is tolerated; 0.15 to 0.6 were seen, with four tolerated some four. */
+	/* Half a round is tolerated: 0.3 was seen, and more than one with four tolerated. */
 	EXPECT_GE(ROUND, sum / looks);
 	for (int i = 0; i < 2; i++) {
 		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
