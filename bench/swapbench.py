@@ -63,7 +63,7 @@ def add_options(ap, rounds):
     ap.add_argument("--factor", type=float, default=FACTOR, metavar="X",
                     help=f"workload, in guest memories (default {FACTOR})")
     ap.add_argument("--accel", choices=["auto", "kvm", "tcg"], default=os.environ.get("SSW_ACCEL", "auto"))
-    ap.add_argument("--timeout", type=int, default=600, metavar="S", help="for one guest (default 600)")
+    ap.add_argument("--timeout", type=int, default=600, metavar="S", help="end a guest that prints nothing for S seconds of its own time (default 600)")
     ap.add_argument("--no-build", action="store_true",
                     help="take the kernels that are there, though sources may have changed")
 
@@ -172,7 +172,7 @@ def measure(work, column, o, setup, log):
             boot.terminate()
             boot.wait()
     drain.join(5)
-    why = {97: "kernel splat", 98: f"no end after {o.timeout} s", 99: "the guest ended without a report"}
+    why = {97: "kernel splat", 98: f"nothing printed for {o.timeout} s", 99: "the guest ended without a report"}
     if status or not result:
         text = "".join(said[-60:])
         print(text, file=sys.stderr, flush=True)

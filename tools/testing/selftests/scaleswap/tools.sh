@@ -155,6 +155,7 @@ ktap_set_plan $#
 all_off
 holder=
 for t in "$@"; do
+	echo "# RUN           $t"	# the runner names the case in which a guest hangs
 	# Not in a subshell: in_use leaves a process for the next one.
 	"$t" >/tmp/ssw-text 2>&1
 	case $? in

@@ -211,6 +211,7 @@ ktap_print_header
 ktap_set_plan $#
 all_off
 for t in "$@"; do
+	echo "# RUN           $t"	# the runner names the case in which a guest hangs
 	text=$("$t" 2>&1)
 	case $? in
 	0) ktap_test_pass "$t" ;;
