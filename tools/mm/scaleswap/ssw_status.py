@@ -270,27 +270,55 @@ def fault_lines(status):
         '  ' + line for line in table(rows, left=(0,))]
 
 
+def counted(values):
+    """What is not 0 of (name, number) pairs."""
+    return [(name, value) for name, value in values if value]
+
+
+def render_empty(status):
+    """The lines without any area: what to do, and what there is all the same."""
+    lines = ['no swap area is active; "scaleswap setup --per-core --dir DIRECTORY" makes one '
+             'for each CPU']
+    if status['bind'] == 'off':
+        lines.append('vm.scaleswap.bind is off: swapon(8) by itself makes plain areas')
+    now = status['lru']
+    if now:
+        text = 'not sharded'
+        if now.get('shards'):
+            text = 'sharded by CPU in %d ways' % now['shards']
+            if 'bytes' in now:
+                text += ', %s in use' % human(now['bytes'])
+        lines += ['', 'LRU lists: ' + text]
+    if MODE in status['fault']:
+        lines.append('pages that faults wait for: mode %s' % status['fault'][MODE])
+    # The areas that were there before have left their marks.
+    values = counted(pages(status) + delegation(status) + lru(status) + fault(status))
+    if values:
+        lines += ['', 'since boot, what is not 0:']
+        lines += ['  ' + line for line in table([[name, str(value)] for name, value in values],
+                                                left=(0,))]
+    return lines
+
+
 def render(status):
     """The lines of the table."""
     totals = status['totals']
     page = status['page_size']
     lines = ['ScaleSwap on, bind: %s, areas: %d per-core, %d plain, at most %d' % (
         status['bind'], totals['per_core'], totals['plain'], status['areas_max']), '']
-    if status['areas']:
-        rows = [['TYPE', 'CPU', 'NODE', 'PRIO', 'SIZE', 'USED', 'USED%', 'HOME', 'FOREIGN',
-                 'PATH']]
-        for area in status['areas']:
-            rows.append([str(area['type']), dash(area['cpu']), nodes(area),
-                         str(area['priority']), human(area['pages'] * page),
-                         human(area['used'] * page), percent(area['used'], area['pages']),
-                         str(area['allocs_home']), str(area['allocs_foreign']),
-                         escape(area['path'])])
-        rows.append(['all', '', '', '', human(totals['pages'] * page),
-                     human(totals['used'] * page), percent(totals['used'], totals['pages']),
-                     str(totals['allocs_home']), str(totals['allocs_foreign']), ''])
-        lines += table(rows, left=(9,))
-    else:
-        lines.append('no swap area is active')
+    if not status['areas']:
+        return lines + render_empty(status)
+    rows = [['TYPE', 'CPU', 'NODE', 'PRIO', 'SIZE', 'USED', 'USED%', 'HOME', 'FOREIGN', 'PATH']]
+    for area in status['areas']:
+        rows.append([str(area['type']), dash(area['cpu']), nodes(area),
+                     str(area['priority']), human(area['pages'] * page),
+                     human(area['used'] * page), percent(area['used'], area['pages']),
+                     str(area['allocs_home']), str(area['allocs_foreign']),
+                     escape(area['path'])])
+    rows.append(['all', '', '', '', human(totals['pages'] * page),
+                 human(totals['used'] * page), percent(totals['used'], totals['pages']),
+                 str(totals['allocs_home']), str(totals['allocs_foreign']), ''])
+    lines += table(rows, left=(9,))
     lines += memory(status)
     counters = [('pages allocated since boot, and why not from an own area:', pages(status)),
                 ('delegation since boot, in events:', delegation(status)),

@@ -17,6 +17,10 @@ EMPTY = '''\
 /sys/kernel/mm/scaleswap/stats/alloc_own 0
 /sys/kernel/mm/scaleswap/stats/fallback/own_full 0
 '''
+# With an area, so that all is shown.
+ONE = EMPTY + ''.join('/sys/kernel/mm/scaleswap/areas/0/%s\n' % line for line in (
+    'cpu -1', 'node -1', 'device_node -1', 'pages 100', 'used 0', 'priority -2',
+    'allocs_home 0', 'allocs_foreign 0', 'path /swapfile'))
 
 
 class Status(fake.Case):
@@ -121,7 +125,7 @@ class Status(fake.Case):
 
     def test_lru_not_sharded(self):
         # scaleswap=core: the directory is there, and all in it is 0.
-        text = EMPTY + ''.join('/sys/kernel/mm/scaleswap/lru/%s 0\n' % name for name in
+        text = ONE + ''.join('/sys/kernel/mm/scaleswap/lru/%s 0\n' % name for name in
                                ('shards', 'allocated', 'shard_bytes', 'returned', 'foreign'))
         text += '/sys/kernel/mm/scaleswap/stats/fallback/no_shard 0\n'
         out = self.works('status --replay ' + self.recording(text))
@@ -129,7 +133,7 @@ class Status(fake.Case):
         self.assertNotIn('lru/', out)
 
     def test_unknown_lru_counter(self):
-        text = EMPTY + ('/sys/kernel/mm/scaleswap/lru/shards 4\n'
+        text = ONE + ('/sys/kernel/mm/scaleswap/lru/shards 4\n'
                         '/sys/kernel/mm/scaleswap/lru/zzz 8\n')
         out = self.works('status --replay ' + self.recording(text))
         self.assertRegex(out, r'lru/shards +4\n +lru/zzz +8\n')
@@ -158,7 +162,7 @@ class Status(fake.Case):
 
     def test_fault_off(self):
         # scaleswap=core: the directory is there, the mode stays off, nothing counts.
-        off = EMPTY + '/sys/kernel/mm/scaleswap/fault/mode off\n'
+        off = ONE + '/sys/kernel/mm/scaleswap/fault/mode off\n'
         off += ''.join('/sys/kernel/mm/scaleswap/fault/%s 0\n' % name
                        for name in ('poll_us', 'readahead', 'reads_direct', 'reads_irq'))
         off += '/sys/kernel/mm/scaleswap/stats/fallback/no_poll 0\n'
@@ -172,7 +176,7 @@ class Status(fake.Case):
         self.assertRegex(out, r'fault/reads_direct +5\n')
 
     def test_unknown_fault_counter(self):
-        text = EMPTY + ('/sys/kernel/mm/scaleswap/fault/mode bio\n'
+        text = ONE + ('/sys/kernel/mm/scaleswap/fault/mode bio\n'
                         '/sys/kernel/mm/scaleswap/fault/reads_zzz 8\n')
         out = self.works('status --replay ' + self.recording(text))
         self.assertRegex(out, r'fault/mode +bio\n +fault/reads_zzz +8\n')
@@ -195,10 +199,52 @@ class Status(fake.Case):
         self.assertNotIn('memory for', out)
         self.assertIn('0 per-core, 1 plain', out)
 
+    def without_areas(self):
+        """The recording before the first swapon: settings as they are, all counters 0."""
+        kept = []
+        with open(RECORDING) as file:
+            for line in file:
+                if '/areas/' in line:
+                    continue
+                name, _, value = line.rstrip('\n').rpartition(' ')
+                counts = '/stats/' in name or '/fault/reads_' in name or name.endswith(
+                    ('/batches', '/batched', '/returned', '/foreign'))
+                kept.append('%s %s\n' % (name, '0' if counts else value))
+        return kept
+
     def test_no_area(self):
+        # What to do about it, and no column of zeros.
+        text = ''.join(self.without_areas())
+        self.assertGreater(text.count(' 0\n'), 30)
+        out = self.works('status --replay ' + self.recording(text))
+        self.golden('status-empty.txt', out)
+        self.assertNotRegex(out, r'(?m) 0$')
+        # For programs it is all there as always.
+        status = json.loads(self.works('status --json --replay ' + self.recording(text)))
+        self.assertEqual(status['stats']['alloc_own'], 0)
+
+    def test_no_area_any_more(self):
+        # Areas that are gone have left counters behind: those, and no others.
+        text = ''.join(self.without_areas()).replace('alloc_own 0', 'alloc_own 51').replace(
+            'own_full 0', 'own_full 3').replace('reads_bio 0', 'reads_bio 9').replace(
+            'bind auto', 'bind off')
+        out = self.works('status --replay ' + self.recording(text))
+        self.golden('status-gone.txt', out)
+        self.assertNotRegex(out, r'(?m) 0$')
+
+    def test_no_area_and_older_kernel(self):
         out = self.works('status --replay ' + self.recording(EMPTY))
         self.assertIn('no swap area is active', out)
         self.assertIn('0 per-core, 0 plain, at most 247', out)
+        for text in ('LRU', 'faults', 'boot'):
+            self.assertNotIn(text, out)
+
+    def test_no_area_nor_shards(self):
+        for shards, text in ((0, 'LRU lists: not sharded'),
+                             (4, 'LRU lists: sharded by CPU in 4 ways')):
+            out = self.works('status --replay ' + self.recording(
+                EMPTY + '/sys/kernel/mm/scaleswap/lru/shards %d\n' % shards))
+            self.assertTrue(out.endswith(text + '\n'), out)
 
     def test_escaped_path(self):
         tree = self.make_tree()
@@ -209,7 +255,7 @@ class Status(fake.Case):
         self.assertIn('  /a\\134b\\012c\n', self.works('status --root ' + tree))
 
     def test_unknown_counter_is_shown_last(self):
-        text = EMPTY + ('/sys/kernel/mm/scaleswap/stats/aaa 7\n'
+        text = ONE + ('/sys/kernel/mm/scaleswap/stats/aaa 7\n'
                         '/sys/kernel/mm/scaleswap/stats/fallback/bbb 8\n')
         out = self.works('status --replay ' + self.recording(text))
         self.assertRegex(out, r'alloc_own +0\n +aaa +7\n')
