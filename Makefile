@@ -10,7 +10,11 @@ BUILD  ?= $(HOME)/.cache/scaleswap/build
 JOBS   ?= $(shell nproc)
 KSRC   ?=
 CONFIG ?= test
+# 0: the demo leaves the base kernel out
+BASE   ?= 1
 export BUILD JOBS KSRC
+# a common word, of no use to what runs below this
+unexport BASE
 
 # make passes command-line variables on to every sub-make, the kernel's included,
 # where some of these names mean other things (CONFIG, OUT, ARGS …).
@@ -24,6 +28,7 @@ help:
 	@echo 'ScaleSwap: per-core swap for the Linux kernel (base: $(shell sed -n s/^version=//p BASE))'
 	@echo
 	@echo '  make demo        main job: swap 2x the memory of a guest with 4 CPUs and 4 drives; one table'
+	@echo '                   (BASE=0: without the base kernel)'
 	@echo '  make test        KUnit and selftests in guests; ends with N passed, N failed, N skipped'
 	@echo '  make test-debug  the same under lockdep, KASAN and DEBUG_VM'
 	@echo '  make test-upstream  the base kernel'\''s own selftests that swap, compared with the base'
@@ -43,7 +48,7 @@ help:
 	@echo '  BUILD=DIR    where all is built             [$(BUILD)]'
 	@echo '  KSRC=DIR     a plain $(shell sed -n s/^series=//p BASE).y tree as the base     [the Debian package]'
 	@echo '  JOBS=N       parallel jobs                  [$(JOBS)]'
-	@echo '  CONFIG=NAME  test debug lockstat off nomemcg, base-test base-lockstat  [$(CONFIG)]'
+	@echo '  CONFIG=NAME  test debug lockstat demo off nomemcg, base-test base-lockstat  [$(CONFIG)]'
 	@echo '  boot:    SCRIPT=FILE  ARGS="arguments of SCRIPT"  BOOT="options of scripts/boot"'
 	@echo '  refresh: PATCH=NNN-subsystem-what.patch  the hook that takes edits of base files'
 	@echo '  export:  OUT=DIR        deb: DEBCONFIG=FILE'
@@ -62,8 +67,10 @@ boot:
 	@$(MAKE) --no-print-directory kernel CONFIG='$(CONFIG)'
 	@scripts/boot --kernel $(CONFIG) $(BOOT) $(SCRIPT) $(ARGS)
 
-demo: tree
-	@scripts/demo
+# says first what it will do, and then assembles the tree itself
+demo:
+	@command -v python3 >/dev/null || scripts/deps
+	@scripts/demo $(if $(filter 0 n no,$(BASE)),--no-base)
 
 test: tree
 	@scripts/test test

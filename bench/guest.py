@@ -49,6 +49,11 @@ def vmstat():
     return {k: int(v) for k, v in (line.split() for line in read("/proc/vmstat").splitlines())}
 
 
+def parameter():
+    """The word scaleswap=... that this kernel was booted with, or nothing."""
+    return " ".join(w for w in read("/proc/cmdline").split() if w.startswith("scaleswap="))
+
+
 def mem_total_kb():
     return int(re.search(r"^MemTotal:\s+(\d+)", read("/proc/meminfo"), re.M)[1])
 
@@ -273,7 +278,7 @@ def main():
     top = sorted(locks.items(), key=lambda x: -x[1][1])[:40]
     moved = delta(after[0], before[0])
     result = {
-        "kernel": os.uname().release, "how": how, "cpus": cpus, "drives": len(disks),
+        "kernel": os.uname().release, "parameter": parameter(), "how": how, "cpus": cpus, "drives": len(disks),
         "memory_kb": memory, "workload_mb": workload_mb, "file_mb": size_mb,
         "command": " ".join(command), "status": stamp.returncode,
         "stamp": {k: float(v) if "." in v else int(v) for k, v in counts.items()},

@@ -2,8 +2,9 @@
 """What scripts/demo, bench/run and bench/report share: kernels, guests, table, verdict.
 
 One measurement is one boot of one kernel with bench/guest.py in it. A round is one
-measurement of each kernel; the order turns from round to round, so that a host that
-gets slower or busier meanwhile does not count against one of them.
+measurement of each column; the order turns from round to round, so that a host that
+gets slower or busier meanwhile does not count against one of them. scripts/demo measures
+the base kernel later than the other columns, or not at all.
 """
 import argparse
 import datetime
@@ -11,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -24,13 +26,15 @@ BUILD = os.path.abspath(os.environ.get("BUILD") or
                         os.path.expanduser("~/.cache/scaleswap/build"))
 ME = os.path.basename(sys.argv[0])
 
-# column -> kernel, kernel parameter, how the areas are set up. The rivals get the same
-# files at one priority: then the base kernel stripes over them, which is its best.
+# column -> what the kernel's name begins with (the rest is a file in configs/), kernel
+# parameter, how the areas are set up. The rivals get the same files at one priority: then
+# the base kernel stripes over them, which is its best.
 COLUMNS = {
-    "base": dict(kernel="base-lockstat", append="", how="striped"),
-    "off": dict(kernel="lockstat", append="scaleswap=off", how="striped"),
-    "on": dict(kernel="lockstat", append="scaleswap=on", how="percore"),
+    "base": dict(prefix="base-", append="", how="striped"),
+    "off": dict(prefix="", append="scaleswap=off", how="striped"),
+    "on": dict(prefix="", append="scaleswap=on", how="percore"),
 }
+# "lru" is a column of bench/scale only
 TITLES = {"base": "base kernel", "off": "scaleswap=off", "lru": "scaleswap=lru", "on": "scaleswap=on"}
 LOCKS = {
     "swap_avail_lock": "swap_avail_lock",
@@ -43,7 +47,6 @@ LOCKS = {
 }
 LAYERS = ["base", "python", "tool"]
 FACTOR = 2.2        # of the guest's memory
-STAMP_OPTIONS = ["--passes", "2", "--rewrite"]
 NEED_GB = 6         # disk for the drives of one guest, initramfs, kernels
 
 
@@ -56,10 +59,17 @@ def die(text):
     sys.exit(2)
 
 
-def add_options(ap, rounds):
+def stamp_options(o):
+    """The workload's: how often each page is checked and rewritten."""
+    return ["--passes", str(o.passes), "--rewrite"]
+
+
+def add_options(ap, rounds, mem=384, passes=2):
     ap.add_argument("--rounds", type=int, default=os.environ.get("ROUNDS") or rounds, metavar="N",
                     help=f"measure each kernel N times, in turn (default {rounds}, or $ROUNDS)")
-    ap.add_argument("--mem", type=int, default=384, metavar="MB", help="guest memory (default 384)")
+    ap.add_argument("--mem", type=int, default=mem, metavar="MB", help=f"guest memory (default {mem})")
+    ap.add_argument("--passes", type=int, default=passes, metavar="N",
+                    help=f"check and rewrite all pages N times (default {passes})")
     ap.add_argument("--factor", type=float, default=FACTOR, metavar="X",
                     help=f"workload, in guest memories (default {FACTOR})")
     ap.add_argument("--accel", choices=["auto", "kvm", "tcg"], default=os.environ.get("SSW_ACCEL", "auto"))
@@ -69,8 +79,8 @@ def add_options(ap, rounds):
 
 
 def check_options(o):
-    if o.rounds < 1 or o.mem < 256 or not 2.0 <= o.factor <= 20 or o.timeout < 1:
-        die("--rounds must be at least 1, --mem 256, --factor 2 to 20, --timeout above 0")
+    if o.rounds < 1 or o.passes < 1 or o.mem < 256 or not 2.0 <= o.factor <= 20 or o.timeout < 1:
+        die("--rounds and --passes must be at least 1, --mem 256, --factor 2 to 20, --timeout above 0")
 
 
 # --- building ---------------------------------------------------------------------
@@ -83,23 +93,38 @@ def step(*command):
         die(f"scripts/{' '.join(command)} failed")
 
 
-def prepare(work, no_build):
-    """Build all that is needed and copy it to `work`, so that another build that runs
-    meanwhile does not change what is measured."""
+def kernel_names(columns, config):
+    return sorted({COLUMNS[c]["prefix"] + config for c in columns})
+
+
+def prepare(work, no_build, columns, config):
+    """Build all that these columns need and stage it; {kernel: what it is}."""
     if not no_build:
         step("deps")
         step("tree")
-        for kernel in sorted({c["kernel"] for c in COLUMNS.values()}):
+        for kernel in kernel_names(columns, config):
             step("kernel", kernel)
-        step("initramfs", *LAYERS)
+    step("initramfs", *LAYERS)
+    stage_root(work)
+    return stage_kernels(work, columns, config)
+
+
+def stage_kernels(work, columns, config):
+    """Copy the kernels to `work`, so that another build that runs meanwhile does not
+    change what is measured."""
     kernels = {}
-    for name in sorted({c["kernel"] for c in COLUMNS.values()}):
+    for name in kernel_names(columns, config):
         image = f"{BUILD}/out/{name}/arch/x86/boot/bzImage"
         if not os.path.exists(image):
             die(f"{image} is missing; run without --no-build")
         shutil.copy(image, f"{work}/{name}")
         with open(image, "rb") as f:
             kernels[name] = {"sha256": hashlib.sha256(f.read()).hexdigest()}
+    return kernels
+
+
+def stage_root(work):
+    """The guest's root and the workload, in `work` for the same reason."""
     # one small root: every MB of it is guest memory
     with open(f"{work}/root.cpio", "wb") as out:
         for layer in LAYERS:
@@ -113,7 +138,24 @@ def prepare(work, no_build):
     free = shutil.disk_usage(BUILD).free >> 30
     if free < NEED_GB:
         die(f"{BUILD} has {free} GB free, {NEED_GB} are needed for the guest's drives")
-    return kernels
+
+
+class Spent:
+    """How long something took, and how much CPU time its processes: a busy host changes
+    the first, and hardly the second."""
+
+    def __enter__(self):
+        self.start = time.monotonic(), self.cpu()
+        return self
+
+    def __exit__(self, *_):
+        self.seconds = time.monotonic() - self.start[0]
+        self.cpu_seconds = self.cpu() - self.start[1]
+
+    @staticmethod
+    def cpu():
+        use = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return use.ru_utime + use.ru_stime
 
 
 # --- measuring --------------------------------------------------------------------
@@ -136,20 +178,20 @@ def qemu_cpu_seconds(boot_pid):
     return None
 
 
-def measure(work, column, o, setup, log):
+def measure(work, column, config, o, setup, log):
     """Boot one guest; what it counted, or {"error": why}."""
     c = COLUMNS[column]
     # All of it would fit into one area: reclaim is not spread evenly over CPUs, and a full
     # area would make another picture. The drives are sparse files.
     size = max(512, int(o.mem * o.factor * 1.25))
-    command = [f"{ROOT}/scripts/boot", "--kernel", f"{work}/{c['kernel']}",
+    command = [f"{ROOT}/scripts/boot", "--kernel", f"{work}/{c['prefix']}{config}",
                "--cpus", str(setup["cpus"]), "--mem", str(o.mem), "--nvme", str(setup["drives"]),
                "--nvme-size", str(size + 128), "--initramfs", f"{work}/root.cpio",
                "--add", f"{work}/stamp:/ssw/stamp", "--timeout", str(o.timeout),
                "--accel", o.accel, "--thread", setup["thread"], "--log", log]
     if c["append"]:
         command += ["--append", c["append"]]
-    command += [f"{ROOT}/bench/guest.py", c["how"], str(size), str(o.factor), *STAMP_OPTIONS]
+    command += [f"{ROOT}/bench/guest.py", c["how"], str(size), str(o.factor), *stamp_options(o)]
     boot = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, errors="replace")
     said = []
@@ -173,10 +215,14 @@ def measure(work, column, o, setup, log):
             boot.wait()
     drain.join(5)
     why = {97: "kernel splat", 98: f"nothing printed for {o.timeout} s", 99: "the guest ended without a report"}
-    if status or not result:
+    fault = why.get(status, f"status {status}") if status or not result else None
+    # the titles of the table say what was booted
+    if not fault and result["parameter"] != c["append"]:
+        fault = f"booted with '{result['parameter']}', not with '{c['append']}'"
+    if fault:
         text = "".join(said[-60:])
         print(text, file=sys.stderr, flush=True)
-        return {"error": why.get(status, f"status {status}"), "column": column, "log": log,
+        return {"error": fault, "column": column, "log": log,
                 "said": text.splitlines()[-60:], "result": result}
     accel = re.search(r"accel (\S+)", "".join(said))
     result["accel"] = accel[1] if accel else "unknown"
@@ -187,23 +233,28 @@ def measure(work, column, o, setup, log):
     return result
 
 
-def rounds(work, o, setup, out):
-    """Add {column: result} to `out` for each round; there at once, so that what was
-    measured is not lost if this is stopped."""
-    order = list(COLUMNS)
+def rounds(work, config, o, setup, out, columns=tuple(COLUMNS)):
+    """Measure these columns, o.rounds times, into the rounds in `out`.
+
+    Rounds that are there already get further columns, others are added: whole, and at
+    once, so that what was measured is not lost if this is stopped.
+    """
+    order = list(columns)
     os.makedirs(f"{BUILD}/logs", exist_ok=True)
     for n in range(o.rounds):
         results = {}
         for column in order[n % len(order):] + order[:n % len(order)]:
             log = f"{BUILD}/logs/{ME}-{column}.console"
-            start = time.monotonic()
-            r = measure(work, column, o, setup, log)
+            with Spent() as spent:
+                r = measure(work, column, config, o, setup, log)
             results[column] = r
             what = (f"FAILED: {r['error']}; console in {log}" if "error" in r else
                     f"{r['pages_out']} pages out, {r['pages_in']} in, in {r['seconds']:.0f} s")
             say(f"round {n + 1} of {o.rounds}, {TITLES[column]}: {what} "
-                f"({time.monotonic() - start:.0f} s with boot)")
-        out.append({c: results[c] for c in COLUMNS})
+                f"({spent.seconds:.0f} s with boot, {spent.cpu_seconds:.0f} s of CPU time)")
+        if n < len(out):
+            results.update(out.pop(n))
+        out.insert(n, {c: results[c] for c in COLUMNS if c in results})
 
 
 class Workplace:
@@ -224,8 +275,13 @@ def moved(r):
     return r["pages_out"] + r["pages_in"]
 
 
+def measured(all_rounds):
+    """The columns that were measured, in their order."""
+    return [c for c in COLUMNS if any(c in r for r in all_rounds)]
+
+
 def good(all_rounds, column):
-    return [r[column] for r in all_rounds if "error" not in r[column]]
+    return [r[column] for r in all_rounds if column in r and "error" not in r[column]]
 
 
 def share(parts):
@@ -255,12 +311,13 @@ def lock_cell(results, key):
 
 
 def table(all_rounds):
-    """The table as lines."""
+    """The table as lines: a column for each that was measured."""
+    columns = measured(all_rounds)
     rows = []
 
     def row(title, cell):
         cells = []
-        for c in COLUMNS:
+        for c in columns:
             results = good(all_rounds, c)
             cells.append(cell(results, c) if results else "failed")
         rows.append([title, *cells])
@@ -298,24 +355,30 @@ def table(all_rounds):
 
     row("  % allocated by each core, own area", homes)
     row("  pages from areas of other cores", foreign)
-    rows.append(["lock acquisitions (contentions)", "", "", ""])
+    rows.append(["lock acquisitions (contentions)", *[""] * len(columns)])
     for key, title in LOCKS.items():
         row("  " + title, lambda rs, c, key=key: lock_cell(rs, key))
+    return aligned(["", *[TITLES[c] for c in columns]], rows)
 
-    head = ["", *TITLES.values()]
-    widths = [max(len(r[i]) for r in [head, *rows]) for i in range(4)]
-    line = lambda r: (r[0].ljust(widths[0]) + "".join("  " + r[i].rjust(widths[i]) for i in (1, 2, 3))).rstrip()
+
+def aligned(head, rows):
+    """Lines of a table: the first column to the left, the others to the right."""
+    widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
+
+    def line(cells):
+        return "  ".join([cells[0].ljust(widths[0]),
+                          *[c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True)]]).rstrip()
     return [line(head), "  ".join("-" * w for w in widths), *map(line, rows)]
 
 
 def conditions(all_rounds, setup, o):
     """Under which conditions, in two or three lines."""
-    accels = sorted({r["accel"] for c in COLUMNS for r in good(all_rounds, c)}) or ["unknown"]
+    accels = sorted({r["accel"] for c in measured(all_rounds) for r in good(all_rounds, c)}) or ["unknown"]
     emulated = any(a.startswith("tcg") for a in accels)
     lines = [f"Guests of {setup['cpus']} CPUs and {setup['drives']} NVMe drives (QEMU, accel {' '.join(accels)}), "
              f"ext4, {o.rounds} round{'' if o.rounds == 1 else 's, median [min–max] where they differ'};"]
     lines.append(f"lock_stat on in every kernel; {setup['cpus']} processes, one a CPU, "
-                 f"stamp {' '.join(STAMP_OPTIONS)}.")
+                 f"stamp {' '.join(stamp_options(o))}.")
     if emulated:
         lines.append("CPUs and drives are emulated" +
                      (", CPUs one at a time" if "tcg,thread=single" in accels else "") +
@@ -326,7 +389,7 @@ def conditions(all_rounds, setup, o):
 def judge(all_rounds):
     """[(passed, text)]: the verdict on correctness, point by point."""
     out = []
-    results = [r[c] for r in all_rounds for c in COLUMNS]
+    results = [r[c] for r in all_rounds for c in COLUMNS if c in r]
     failed = [r for r in results if "error" in r]
     fine = [r for r in results if "error" not in r]
     out.append((not failed, "every guest ended well, no kernel splat: %d of %d%s" % (
@@ -349,17 +412,24 @@ def judge(all_rounds):
                     f"{min(used, default=0):,}", "" if complete else "; but areas are not one a core")))
     blind = [r for r in fine if not r["lock_stat_works"] or not r["swap_avail_lock_control"]]
     taken = sum(r["locks"]["swap_avail_lock"]["acquisitions"] for r in on)
-    base = statistics.median([r["locks"]["swap_avail_lock"]["acquisitions"]
-                              for r in good(all_rounds, "base")] or [0])
+    rivals = []
+    for c in measured(all_rounds):
+        counts = [r["locks"]["swap_avail_lock"]["acquisitions"] for r in good(all_rounds, c)]
+        if c != "on":
+            rivals.append(f"{TITLES[c]}: " + (f"{statistics.median(counts):,.0f}" if counts else "failed"))
     out.append((bool(on) and not taken and not blind,
-                f"swap_avail_lock acquisitions with scaleswap=on: {taken:,} (base: {base:,.0f})"
+                f"swap_avail_lock acquisitions with scaleswap=on: {taken:,} ({', '.join(rivals)})"
                 + ("; but lock_stat did not see it at swapon either" if blind else "")))
     return out
 
 
-def print_verdict(points):
+def print_points(points):
     for passed, text in points:
-        print(f"  {'ok  ' if passed else 'FAIL'}  {text}")
+        print(f"  {'ok  ' if passed else 'FAIL'}  {text}", flush=True)
+
+
+def print_verdict(points):
+    print_points(points)
     good_ = all(p for p, _ in points)
     print(f"{ME}: {'PASS' if good_ else 'FAIL'}", flush=True)
     return 0 if good_ else 1
@@ -399,10 +469,7 @@ def ratio_table(all_rounds):
         for over in ("off", "on"):
             cells.append(spread(ratios(all_rounds, metric, over), "{:.2f}"))
         rows.append([title, *cells])
-    widths = [max(len(r[i]) for r in rows) for i in range(3)]
-    lines = [(r[0].ljust(widths[0]) + f"  {r[1]:>{widths[1]}}  {r[2]:>{widths[2]}}").rstrip() for r in rows]
-    lines.insert(1, "  ".join("-" * w for w in widths))
-    return lines
+    return aligned(rows[0], rows[1:])
 
 
 # --- records ----------------------------------------------------------------------
@@ -430,8 +497,9 @@ def output_of(*command):
         return ""
 
 
-def record(o, kernels, setups):
-    """All of a run, as what goes into a file. `setups`: [(setup, rounds)]"""
+def record(o, kernels, setups, steps=()):
+    """All of a run, as what goes into a file. `setups`: [(setup, rounds)]; `steps`: how
+    long each took"""
     return {
         "format": 1,
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -441,6 +509,7 @@ def record(o, kernels, setups):
         "kernels": kernels,
         "host": {"cpus": os.cpu_count(), "kernel": os.uname().release,
                  "qemu": output_of("qemu-system-x86_64", "--version").split("\n")[0]},
+        "steps": list(steps),
         "setups": [dict(setup, rounds=results) for setup, results in setups],
     }
 
@@ -456,10 +525,12 @@ def report(path, svg=True):
         die(f"{path} is no file of bench/run: {e!r}")
     print(f"\n{rec['date']}, {rec['repository']}, {rec['host']['qemu']}, {rec['host']['cpus']} host CPUs")
     for setup in rec["setups"]:
-        o = argparse.Namespace(**dict(rec["options"], rounds=len(setup["rounds"])))
+        o = argparse.Namespace(**{"passes": 2, **rec["options"], "rounds": len(setup["rounds"])})
         print(f"\n== {setup['name']}\n")
-        for lines in (conditions(setup["rounds"], setup, o), table(setup["rounds"]),
-                      ratio_table(setup["rounds"])):
+        shown = [conditions(setup["rounds"], setup, o), table(setup["rounds"])]
+        if "base" in measured(setup["rounds"]):
+            shown.append(ratio_table(setup["rounds"]))
+        for lines in shown:
             print("\n".join(lines) + "\n")
     if not svg:
         return
