@@ -23,7 +23,8 @@
  * - Active anonymous pages are deactivated if there are too many in the memcg and
  *   node, a batch a call, as with one list; from the own shard or from one, in
  *   turn, that has too many by itself. Where pages are hot it may be most of them.
- * - All shards are visited before no progress is reported.
+ * - All shards that have inactive pages are visited before no progress is reported,
+ *   and those that have active pages alone have some of them deactivated.
  */
 #ifndef _MM_SCALESWAP_SHRINK_H
 #define _MM_SCALESWAP_SHRINK_H
@@ -397,6 +398,47 @@ static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_con
 	return false;
 }
 
+/*
+ * Deactivate what ssw_shrink_round() left of the goal of active anonymous pages.
+ *
+ * The round visits only shards that have inactive pages or page cache. A shard that has
+ * active pages alone would never give any, and the group would be out of memory with all
+ * of them there. shrink_lruvec() scans one batch of active pages with each batch of the
+ * longest other list; so does this, over all shards that have active pages, in turn.
+ */
+static void ssw_shrink_active(struct ssw_reclaim *r, const struct ssw_goals *goals,
+			      struct scan_control *sc)
+{
+	unsigned long *left = &r->left.nr[LRU_ACTIVE_ANON];
+	unsigned long done = goals->nr[LRU_ACTIVE_ANON] - *left, due = 0;
+	enum lru_list lru;
+
+	if (!r->shards || !*left)
+		return;
+	if (!(sc->may_deactivate & DEACTIVATE_ANON)) {
+		sc->skipped_deactivate = 1;
+		return;
+	}
+	for_each_evictable_lru(lru) {
+		if (lru != LRU_ACTIVE_ANON)
+			due = max(due, goals->nr[lru] - r->left.nr[lru]);
+	}
+	due = round_up(due, SWAP_CLUSTER_MAX);
+	due = min(due - min(due, done), *left);
+	while (due) {
+		unsigned int id = ssw_lru_turn(r->whole, r->shards, &r->shards->aged, UINT_MAX,
+					       &ssw_active_anon, sc->reclaim_idx);
+		unsigned long nr = min(due, SWAP_CLUSTER_MAX);
+
+		if (id == UINT_MAX)
+			break;
+		shrink_active_list(nr, ssw_lru_list(r->whole, r->shards, id), sc,
+				   LRU_ACTIVE_ANON);
+		*left -= nr;
+		due -= nr;
+	}
+}
+
 /* Which shard is to have active pages deactivated; NULL if there is none. */
 static struct lruvec *ssw_lru_to_age(struct lruvec *whole, struct scaleswap_shards *shards,
 				     int zone_idx)
@@ -444,6 +486,7 @@ static noinline void ssw_shrink_shards(struct lruvec *whole, struct scan_control
 {
 	struct ssw_reclaim r = { .whole = whole, .shards = READ_ONCE(whole->shards) };
 	struct ssw_goals goals = { }, want;
+	bool enough;
 
 	get_scan_count(whole, sc, goals.nr);
 	if (ssw_goals_left(&goals)) {
@@ -456,7 +499,9 @@ static noinline void ssw_shrink_shards(struct lruvec *whole, struct scan_control
 		if (r.shards)
 			r.first = ssw_lru_first(whole, r.shards, &r.own, &r.next, &want,
 						sc->reclaim_idx);
-		if (ssw_shrink_round(&r, true, sc) && ssw_goals_level(&goals, &r.left))
+		enough = ssw_shrink_round(&r, true, sc);
+		ssw_shrink_active(&r, &goals, sc);
+		if (enough && ssw_goals_level(&goals, &r.left))
 			ssw_shrink_round(&r, false, sc);
 	}
 	ssw_shrink_age(whole, r.shards, sc);

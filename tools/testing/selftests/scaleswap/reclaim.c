@@ -485,6 +485,69 @@ SSW_BODY(reclaim, aged_as_one_list)
 	age(_metadata, cpu, 0);
 }
 
+/*
+ * The pages of a CPU that sleeps are all active, those of another one inactive, so that in
+ * all there are not too many active ones. The other one has more and more pages that
+ * cannot be reclaimed: the sleeper's are, before the group is out of memory.
+ */
+SSW_BODY(reclaim, active_shards_give_way)
+{
+	const long max = 10240, asleep = 3072, stream = 12288, held = 9024, step = 64;
+	long at, had, left = -1;
+	struct ssw_areas areas;
+	struct mate m[2];
+	int cpu[4], node;
+
+	NEED_SHARDS();
+	NEED_FOUR(cpu);
+	NEED_AREAS(&areas);
+	node = ssw_node_of(cpu[0]);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+	for (int i = 0; i < 2; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], i ? asleep : stream, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+	}
+	ASSERT_EQ(0, tell_all(&m[1], STAMP, 1));
+	drain();
+	ASSERT_EQ(0, tell_all(&m[1], USE, 0));
+	drain();
+	/* It has to answer no more: with a page in use it would have an inactive one at times. */
+	ASSERT_EQ(0, kill(m[1].pid, SIGSTOP));
+	/* The inactive pages that it has, such as of its stack, go. */
+	for (int i = 0; i < 8 && left; i++) {
+		ASSERT_EQ(0, tell_all(&m[0], STAMP, 2));
+		ASSERT_EQ(0, dump());
+		left = in_dump(memcg, node, shard_of(cpu[1]), 1 << INACTIVE_ANON | FILES);
+	}
+	had = in_dump(memcg, node, shard_of(cpu[1]), 1 << ACTIVE_ANON);
+	TH_LOG("asleep: %ld active pages, %ld others", had, left);
+	ASSERT_EQ(0, left) TH_LOG("nothing is tested");
+	EXPECT_LE(max - held, had) TH_LOG("nothing is tested");
+	ASSERT_EQ(0, tell_all(&m[0], DROP, 0));
+	for (at = 0; at < held; at += step) {
+		if (tell(&m[0], STAMP, at, step, 3) || tell(&m[0], COLD, at, step, 0) ||
+		    tell(&m[0], HOLD, at, step, 0))
+			break;
+		/* For pages that are written to be reclaimed: this is not what is tested. */
+		usleep(20000);
+	}
+	ASSERT_EQ(0, dump());
+	left = in_dump(memcg, node, shard_of(cpu[1]), ANON);
+	TH_LOG("%ld of %ld pages held; asleep: %ld pages", at, held, left);
+	show_group();
+	EXPECT_EQ(held, at);
+	EXPECT_EQ(0, kills());
+	EXPECT_GT(had, left);
+	EXPECT_EQ(0, kill(m[1].pid, SIGCONT));
+	EXPECT_EQ(0, tell(&m[0], CHECK, 0, at, 3));
+	/* All of both do not fit with what is held. */
+	EXPECT_EQ(0, mate_end(&m[0]));
+	EXPECT_EQ(0, tell_all(&m[1], CHECK, 1));
+	EXPECT_EQ(0, mate_end(&m[1]));
+	group_ends(_metadata);
+}
+
 /* One scan of a shard's inactive pages: SSW_LRU_ROUND of mm/scaleswap/shrink.h */
 #define ROUND	1048576L
 
