@@ -87,13 +87,6 @@ static void gate_gone(struct gate *g)
 	dm_gone();
 }
 
-static int dm_suspend(bool on)
-{
-	struct dm_ioctl dmi = { .flags = on ? DM_SUSPEND_FLAG | DM_SKIP_LOCKFS_FLAG : 0 };
-
-	return dm_ioctl(DM_DEV_SUSPEND, &dmi, sizeof(dmi));
-}
-
 static int gate_shut(struct gate *g)
 {
 	struct iocb cb[GATE_NR], *cbs[GATE_NR];
@@ -154,23 +147,10 @@ static int gate_open(struct gate *g)
 		mlockall(MCL_CURRENT);					\
 	} while (0)
 
-/* How many of the pages, which are in swap, are read and in the swap cache. */
-static int in_cache(char *p, size_t pages)
-{
-	unsigned char vec[256];
-	int n = 0;
-
-	if (pages > sizeof(vec) || mincore(p, pages * SSW_PAGE, vec))
-		return -errno;
-	for (size_t i = 0; i < pages; i++)
-		n += vec[i] & 1;
-	return n;
-}
-
 static bool gets_in_cache(char *p, size_t pages)
 {
 	for (int i = 0; i < GATE_TRIES; i++) {
-		if (in_cache(p, pages) == (int)pages)
+		if (fault_in_cache(p, pages) == (int)pages)
 			return true;
 		usleep(10000);
 	}
@@ -215,7 +195,7 @@ SSW_BODY(faultgate, areas_apart)
 	ASSERT_TRUE(fault_out_by(0, free, p, 4, 1));
 	ASSERT_TRUE(fault_out_by(GATE_CPU, gate, p + 4 * SSW_PAGE, 4, 1));
 	ASSERT_EQ(0, fault_evict("ssw"));
-	ASSERT_EQ(0, in_cache(p, 8));
+	ASSERT_EQ(0, fault_in_cache(p, 8));
 	ASSERT_EQ(0, ssw_pin(0));
 
 	/* Nothing that returns until it is open again. */
@@ -224,7 +204,7 @@ SSW_BODY(faultgate, areas_apart)
 	pid = toucher(p + 3 * SSW_PAGE, p, 8, 1);
 	EXPECT_TRUE(gets_in_cache(p, 4)) TH_LOG("they wait for another device");
 	EXPECT_TRUE(still_there(pid)) TH_LOG("nobody slept: nothing was tested");
-	EXPECT_EQ(0, in_cache(p + 4 * SSW_PAGE, 4)) TH_LOG("it was open: nothing was tested");
+	EXPECT_EQ(0, fault_in_cache(p + 4 * SSW_PAGE, 4)) TH_LOG("it was open: nothing was tested");
 	EXPECT_EQ(0, gate_open(&g));
 
 	EXPECT_EQ(0, ssw_join(pid));
@@ -262,7 +242,7 @@ SSW_BODY(faultgate, sleeps_at_its_end)
 	ASSERT_TRUE(fault_out_by(0, polled, p + 3 * SSW_PAGE, 1, 1));
 	ASSERT_TRUE(fault_out_by(GATE_CPU, gate, p + 4 * SSW_PAGE, 4, 1));
 	ASSERT_EQ(0, fault_evict("ssw"));
-	ASSERT_EQ(0, in_cache(p + 3 * SSW_PAGE, 5));
+	ASSERT_EQ(0, fault_in_cache(p + 3 * SSW_PAGE, 5));
 	ASSERT_EQ(0, ssw_pin(0));
 	late = fault_num("reads_late");
 
@@ -271,7 +251,7 @@ SSW_BODY(faultgate, sleeps_at_its_end)
 	EXPECT_TRUE(gets_in_cache(p + 3 * SSW_PAGE, 1)) TH_LOG("it waits for what is read ahead");
 	EXPECT_EQ(late + 1, fault_num("reads_late"));
 	EXPECT_TRUE(still_there(pid)) TH_LOG("nobody slept: nothing was tested");
-	EXPECT_EQ(0, in_cache(p + 4 * SSW_PAGE, 4)) TH_LOG("it was open: nothing was tested");
+	EXPECT_EQ(0, fault_in_cache(p + 4 * SSW_PAGE, 4)) TH_LOG("it was open: nothing was tested");
 	EXPECT_EQ(0, gate_open(&g));
 
 	EXPECT_EQ(0, ssw_join(pid));

@@ -10,7 +10,6 @@
 #include "ssw_fault.h"
 #include "ssw_dm.h"
 #include <linux/aio_abi.h>
-#include <linux/kernel-page-flags.h>
 #include <linux/loop.h>
 #include <poll.h>
 
@@ -21,40 +20,6 @@ FAULT_FIXTURE(faultstack, SSW_NEED_ON | SSW_NEED_DIR)
 #define LOADS	6
 
 static const char * const modes[] = { "auto", "bio", "direct" };
-
-/* A path below /sys/class/nvme/, such as "nvme1/serial"; without the spaces at its end. */
-static int nvme_str(const char *ctrl, const char *file, char *buf, size_t len)
-{
-	char path[320];
-	int ret;
-
-	snprintf(path, sizeof(path), "/sys/class/nvme/%s/%s", ctrl, file);
-	ret = ssw_read(path, buf, len);
-	while (ret > 0 && buf[ret - 1] == ' ')
-		buf[--ret] = 0;
-	return ret;
-}
-
-static long long nvme_num(const char *ctrl, const char *file)
-{
-	char buf[32];
-
-	return nvme_str(ctrl, file, buf, sizeof(buf)) > 0 ? atoll(buf) : SSW_NO_VALUE;
-}
-
-/* The drive with this serial number: scripts/test makes one that is not as others. */
-static bool drive(const char *serial, char *dev, size_t len)
-{
-	char its[64];
-
-	for (int i = 0; ssw_bdev(i); i++) {
-		snprintf(dev, len, "%s", ssw_bdev(i));
-		if (nvme_str(fault_ctrl(dev), "serial", its, sizeof(its)) > 0 &&
-		    !strcmp(its, serial))
-			return true;
-	}
-	return false;
-}
 
 /* Under load in each mode; @c gets what was counted. */
 static void load_in_each_mode(struct __test_metadata *_metadata, struct fault_count *c)
@@ -166,7 +131,7 @@ static int mp_paths(struct mpath *mp)
 		if (sscanf(e->d_name, "nvme%d", &nr) != 1 || strchr(e->d_name + 4, 'n') ||
 		    strchr(e->d_name + 4, 'c'))
 			continue;
-		if (nvme_str(e->d_name, "state", state, sizeof(state)) <= 0 ||
+		if (fault_nvme_str(e->d_name, "state", state, sizeof(state)) <= 0 ||
 		    strcmp(state, "live"))
 			continue;
 		snprintf(mp->ctrl[n], sizeof(mp->ctrl[n]), "%.31s", e->d_name);
@@ -230,7 +195,7 @@ static long long mp_through(const struct mpath *mp, int c)
 	sscanf(mp->dev, "/dev/nvme%dn%d", &head, &ns);
 	sscanf(mp->ctrl[c], "nvme%d", &ctrl);
 	snprintf(file, sizeof(file), "nvme%dc%dn%d/stat", head, ctrl, ns);
-	if (nvme_str(mp->ctrl[c], file, line, sizeof(line)) <= 0 ||
+	if (fault_nvme_str(mp->ctrl[c], file, line, sizeof(line)) <= 0 ||
 	    sscanf(line, "%lld %*d %*d %*d %lld", &reads, &writes) != 2)
 		return SSW_NO_VALUE;
 	return reads + writes;
@@ -246,7 +211,7 @@ static long long mp_through(const struct mpath *mp, int c)
 
 static long long mp_direct(const struct mpath *mp)
 {
-	return nvme_num(mp->ctrl[0], "swap_reads") + nvme_num(mp->ctrl[1], "swap_reads");
+	return fault_nvme_num(mp->ctrl[0], "swap_reads") + fault_nvme_num(mp->ctrl[1], "swap_reads");
 }
 
 /* A read on one path could not be moved to another, so none is made directly. */
@@ -261,8 +226,8 @@ SSW_BODY(faultstack, multipath)
 
 	NEED_MPATH(&mp);
 	/* The control: both have what it takes, and so says the head. */
-	EXPECT_LT(0, nvme_num(mp.ctrl[0], "swap_queues"));
-	EXPECT_LT(0, nvme_num(mp.ctrl[1], "swap_queues"));
+	EXPECT_LT(0, fault_nvme_num(mp.ctrl[0], "swap_queues"));
+	EXPECT_LT(0, fault_nvme_num(mp.ctrl[1], "swap_queues"));
 	EXPECT_TRUE(fault_can_bio(mp.dev));
 	ASSERT_EQ(0, ssw_mkswap(mp.dev, 8000));
 	fault_reads(_metadata, mp.dev, ways, ARRAY_SIZE(ways));
@@ -324,35 +289,6 @@ SSW_BODY(faultstack, multipath_paths_go)
  */
 static const unsigned long bad_slots[] = { 100, 200, 300 };
 
-/* Which of the pages is in @slot, or -1. */
-static long page_in_slot(const char *p, size_t pages, unsigned long slot)
-{
-	for (size_t i = 0; i < pages; i++) {
-		uint64_t e = ssw_pagemap(p + i * SSW_PAGE);
-
-		if ((e & SSW_PM_SWAP) && ssw_pm_offset(e) == slot)
-			return i;
-	}
-	return -1;
-}
-
-/* Pages of the machine that have all of these flags. */
-static long kpages(uint64_t flags)
-{
-	int fd = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC);
-	static uint64_t buf[4096];
-	long found = 0;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	while ((n = read(fd, buf, sizeof(buf))) > 0)
-		for (size_t i = 0; i < n / sizeof(*buf); i++)
-			found += (buf[i] & flags) == flags;
-	close(fd);
-	return found;
-}
-
 /*
  * Slot 400 cannot be written, and 450 once cannot: the one page stays in memory, and those
  * in the bio with it, which failed as a whole, go out at once. With one page in a bio, as in
@@ -368,7 +304,7 @@ SSW_BODY(faultstack, bad_sectors_written)
 	char dev[64], *p;
 
 	NEED_FAULT();
-	if (!drive("ssw-bad", dev, sizeof(dev)))
+	if (!fault_drive("ssw-bad", dev, sizeof(dev)))
 		SKIP(return, "no drive with the serial number ssw-bad");
 	ASSERT_NE(NULL, l);
 	ASSERT_EQ(0, ssw_mkswap(dev, 8000));
@@ -384,20 +320,18 @@ SSW_BODY(faultstack, bad_sectors_written)
 		p = ssw_map(pages, false);
 		ASSERT_NE(NULL, p);
 		ssw_stamp(p, pages, m + 1);
-		ASSERT_EQ((long)pages, ssw_pageout(p, pages));
-		for (int i = 0; i < 1000 && kpages(1 << KPF_SWAPCACHE | 1 << KPF_WRITEBACK); i++)
-			usleep(10000);
 		/* Before reclaim tries again, which would hide it. */
-		dirty = kpages(1 << KPF_SWAPCACHE | 1 << KPF_DIRTY);
+		dirty = fault_write_out(p, pages);
+		ASSERT_LE(0, dirty);
 		fault_evict("ssw");
-		EXPECT_LE(0, page_in_slot(p, pages, 400)) TH_LOG("nothing is tested");
-		EXPECT_LE(0, page_in_slot(p, pages, 450)) TH_LOG("nothing is tested");
+		EXPECT_LE(0, fault_in_slot(p, pages, 400)) TH_LOG("nothing is tested");
+		EXPECT_LE(0, fault_in_slot(p, pages, 450)) TH_LOG("nothing is tested");
 		stay = ssw_cgroup_stat("ssw", "swapcached") / SSW_PAGE;
 		memset(l, 0, sizeof(*l));
 		fault_may_lose(l, p, p + pages * SSW_PAGE);
 		/* Not those that cannot be read, or once cannot: for the next test. */
 		for (size_t i = 0; i < ARRAY_SIZE(bad_slots); i++)
-			skip[i] = page_in_slot(p, pages, bad_slots[i]);
+			skip[i] = fault_in_slot(p, pages, bad_slots[i]);
 		fault_read(&c, "");
 		for (long i = 0; i < (long)pages; i++)
 			if (i != skip[0] && i != skip[1] && i != skip[2])
@@ -443,7 +377,7 @@ SSW_BODY(faultstack, bad_sectors)
 	char dev[64], *p;
 
 	NEED_QUEUES();
-	if (!drive("ssw-bad", dev, sizeof(dev)))
+	if (!fault_drive("ssw-bad", dev, sizeof(dev)))
 		SKIP(return, "no drive with the serial number ssw-bad");
 	ASSERT_NE(NULL, l);
 	ASSERT_EQ(0, ssw_mkswap(dev, 8000));
@@ -456,7 +390,7 @@ SSW_BODY(faultstack, bad_sectors)
 		p = fault_out(pages, m + 1, false);
 		ASSERT_NE(NULL, p);
 		for (size_t i = 0; i < ARRAY_SIZE(bad_slots); i++) {
-			EXPECT_LE(0, page_in_slot(p, pages, bad_slots[i]))
+			EXPECT_LE(0, fault_in_slot(p, pages, bad_slots[i]))
 				TH_LOG("no page in slot %lu: nothing is tested", bad_slots[i]);
 		}
 		memset(l, 0, sizeof(*l));
@@ -464,8 +398,8 @@ SSW_BODY(faultstack, bad_sectors)
 		retries = fault_dev(dev, "device/swap_retries");
 		fault_read(&c, "");
 		for (size_t i = 0; i < pages; i++) {
-			long page = page_in_slot(p + i * SSW_PAGE, 1, bad_slots[0]) < 0 &&
-				    page_in_slot(p + i * SSW_PAGE, 1, bad_slots[1]) < 0;
+			long page = fault_in_slot(p + i * SSW_PAGE, 1, bad_slots[0]) < 0 &&
+				    fault_in_slot(p + i * SSW_PAGE, 1, bad_slots[1]) < 0;
 
 			/* Exactly these are lost. */
 			EXPECT_EQ(page, fault_touch(p + i * SSW_PAGE, m + 1, false, false));
@@ -490,7 +424,7 @@ SSW_BODY(faultstack, bad_sectors)
 	ASSERT_EQ(0, ssw_pin(0));
 	p = fault_out(pages, 1, false);
 	ASSERT_NE(NULL, p);
-	EXPECT_LE(0, page_in_slot(p, pages, bad_slots[0]));
+	EXPECT_LE(0, fault_in_slot(p, pages, bad_slots[0]));
 	memset(l, 0, sizeof(*l));
 	fault_may_lose(l, p, p + pages * SSW_PAGE);
 	fault_read(&c, "");
@@ -520,7 +454,7 @@ SSW_BODY(faultstack, bad_sectors)
 	ASSERT_EQ(0, ssw_pin(0));
 	p = fault_out(pages, 1, false);
 	ASSERT_NE(NULL, p);
-	EXPECT_LE(0, page_in_slot(p, pages, bad_slots[0]));
+	EXPECT_LE(0, fault_in_slot(p, pages, bad_slots[0]));
 	EXPECT_EQ(0, fault_swapoff(dev, 120));
 	memset(l, 0, sizeof(*l));
 	fault_may_lose(l, p, p + pages * SSW_PAGE);

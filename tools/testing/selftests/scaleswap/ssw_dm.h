@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A device of device mapper, without its library; one at a time. */
+/* Devices of device mapper, without its library. */
 #ifndef SSW_DM_H
 #define SSW_DM_H
 
 #include <linux/dm-ioctl.h>
+
+/* The device that the functions below are about: one of several may lie on another. */
+static const char *dm_name = "sswdm";
 
 static int dm_ioctl(unsigned long cmd, struct dm_ioctl *dmi, size_t size)
 {
@@ -14,7 +17,7 @@ static int dm_ioctl(unsigned long cmd, struct dm_ioctl *dmi, size_t size)
 	dmi->version[0] = DM_VERSION_MAJOR;
 	dmi->data_size = size;
 	dmi->data_start = sizeof(*dmi);
-	strcpy(dmi->name, "sswdm");
+	snprintf(dmi->name, sizeof(dmi->name), "%s", dm_name);
 	ret = ioctl(fd, cmd, dmi) ? -errno : 0;
 	close(fd);
 	return ret;
@@ -55,6 +58,14 @@ static int dm_make(const char *target, const char *params, long long sectors, ch
 	if (ret)
 		dm_gone();
 	return ret;
+}
+
+/* While it is suspended, what is sent to it waits. */
+static inline int dm_suspend(bool on)
+{
+	struct dm_ioctl dmi = { .flags = on ? DM_SUSPEND_FLAG | DM_SKIP_LOCKFS_FLAG : 0 };
+
+	return dm_ioctl(DM_DEV_SUSPEND, &dmi, sizeof(dmi));
 }
 
 #endif /* SSW_DM_H */

@@ -8,6 +8,7 @@
 
 #include "ssw_body.h"
 #include <limits.h>
+#include <linux/kernel-page-flags.h>
 #include <setjmp.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -189,6 +190,40 @@ static inline long long fault_dev(const char *dev, const char *file)
 	return ssw_num(path);
 }
 
+/* A path below /sys/class/nvme/, such as "nvme1/serial"; without the spaces at its end. */
+static inline int fault_nvme_str(const char *ctrl, const char *file, char *buf, size_t len)
+{
+	char path[320];
+	int ret;
+
+	snprintf(path, sizeof(path), "/sys/class/nvme/%s/%s", ctrl, file);
+	ret = ssw_read(path, buf, len);
+	while (ret > 0 && buf[ret - 1] == ' ')
+		buf[--ret] = 0;
+	return ret;
+}
+
+static inline long long fault_nvme_num(const char *ctrl, const char *file)
+{
+	char buf[32];
+
+	return fault_nvme_str(ctrl, file, buf, sizeof(buf)) > 0 ? atoll(buf) : SSW_NO_VALUE;
+}
+
+/* The drive with this serial number: scripts/test makes some that are not as others. */
+static inline bool fault_drive(const char *serial, char *dev, size_t len)
+{
+	char its[64];
+
+	for (int i = 0; ssw_bdev(i); i++) {
+		snprintf(dev, len, "%s", ssw_bdev(i));
+		if (fault_nvme_str(fault_ctrl(dev), "serial", its, sizeof(its)) > 0 &&
+		    !strcmp(its, serial))
+			return true;
+	}
+	return false;
+}
+
 static inline bool fault_can_direct(const char *dev)
 {
 	return fault_dev(dev, "device/swap_queues") > 0;
@@ -239,20 +274,38 @@ static inline int fault_reset(const char *ctrl)
 /* --- RAM devices with poll queues ------------------------------------------- */
 
 #define FAULT_NULLB	"/dev/sswpoll"
-#define FAULT_NULLB_DIR	"/sys/kernel/config/nullb/sswpoll"
+#define FAULT_NULLB_DIR	"/sys/kernel/config/nullb/"
+
+static inline int fault_nullb_set(const char *name, const char *file, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), FAULT_NULLB_DIR "%s/%s", name, file);
+	return ssw_write(path, value);
+}
+
+static inline void fault_nullb_gone_at(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/dev/%s", name);
+	swapoff(path);
+	fault_nullb_set(name, "power", "0");
+	snprintf(path, sizeof(path), FAULT_NULLB_DIR "%s", name);
+	rmdir(path);
+}
 
 static inline void fault_nullb_gone(void)
 {
-	swapoff(FAULT_NULLB);
-	ssw_write(FAULT_NULLB_DIR "/power", "0");
-	rmdir(FAULT_NULLB_DIR);
+	fault_nullb_gone_at("sswpoll");
 }
 
 /*
- * A small one, with @poll poll queues. The other queue has room for @depth requests, and
- * takes @ns for each; NULL: as null_blk does by itself.
+ * A small one, /dev/@name, with @poll poll queues. The other queue has room for @depth
+ * requests, and takes @ns for each; NULL: as null_blk does by itself.
  */
-static inline int fault_nullb(const char *poll, const char *depth, const char *ns)
+static inline int fault_nullb_at(const char *name, const char *poll, const char *depth,
+				 const char *ns)
 {
 	const char * const set[][2] = {
 		{ "size", "32" }, { "blocksize", "4096" }, { "memory_backed", "1" },
@@ -262,19 +315,24 @@ static inline int fault_nullb(const char *poll, const char *depth, const char *n
 	char path[128];
 	int ret = 0;
 
-	fault_nullb_gone();
-	if (mkdir(FAULT_NULLB_DIR, 0755))
+	fault_nullb_gone_at(name);
+	snprintf(path, sizeof(path), FAULT_NULLB_DIR "%s", name);
+	if (mkdir(path, 0755))
 		return -errno;
-	for (size_t i = 0; i < ARRAY_SIZE(set) && !ret; i++) {
-		snprintf(path, sizeof(path), FAULT_NULLB_DIR "/%s", set[i][0]);
+	for (size_t i = 0; i < ARRAY_SIZE(set) && !ret; i++)
 		if (set[i][1])
-			ret = ssw_write(path, set[i][1]);
-	}
+			ret = fault_nullb_set(name, set[i][0], set[i][1]);
+	snprintf(path, sizeof(path), "/dev/%s", name);
 	if (!ret)
-		ret = ssw_mkswap(FAULT_NULLB, 4000);
+		ret = ssw_mkswap(path, 4000);
 	if (ret)
-		fault_nullb_gone();
+		fault_nullb_gone_at(name);
 	return ret;
+}
+
+static inline int fault_nullb(const char *poll, const char *depth, const char *ns)
+{
+	return fault_nullb_at("sswpoll", poll, depth, ns);
 }
 
 /* Why a test of polled reads cannot run here. What should be there and is not, fails. */
@@ -356,6 +414,97 @@ static inline char *fault_out(size_t pages, uint64_t gen, bool shared)
 		printf("# %lld bytes stay in the swap cache\n",
 		       ssw_cgroup_stat("ssw", "swapcached"));
 	return p;
+}
+
+/* Which of the pages is in @slot, or -1. */
+static inline long fault_in_slot(const char *p, size_t pages, unsigned long slot)
+{
+	for (size_t i = 0; i < pages; i++) {
+		uint64_t e = ssw_pagemap(p + i * SSW_PAGE);
+
+		if ((e & SSW_PM_SWAP) && ssw_pm_offset(e) == slot)
+			return i;
+	}
+	return -1;
+}
+
+/* Pages of the machine that have all of these flags (bits KPF_...). */
+static inline long fault_kpages(uint64_t flags)
+{
+	int fd = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC);
+	static uint64_t buf[4096];
+	long found = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		for (size_t i = 0; i < n / sizeof(*buf); i++)
+			found += (buf[i] & flags) == flags;
+	close(fd);
+	return found;
+}
+
+/* Swap out, and wait until nothing is being written. The pages that could not be. */
+static inline long fault_write_out(char *p, size_t pages)
+{
+	if (ssw_pageout(p, pages) != (long)pages)
+		return -1;
+	for (int i = 0; i < 1000 && fault_kpages(1 << KPF_SWAPCACHE | 1 << KPF_WRITEBACK); i++)
+		usleep(10000);
+	return fault_kpages(1 << KPF_SWAPCACHE | 1 << KPF_DIRTY);
+}
+
+/* --- what tasks do ----------------------------------------------------------- */
+
+/* Of a process: 'R', 'S', 'D' ...; 0 if there is none. */
+static inline char fault_state(pid_t pid)
+{
+	char path[64], line[512], *p;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (ssw_read(path, line, sizeof(line)) <= 0)
+		return 0;
+	p = strrchr(line, ')');
+	return p && p[1] ? p[2] : 0;
+}
+
+/* The worker that executes an item of the workqueue @wq, or 0. */
+static inline pid_t fault_worker(const char *wq)
+{
+	DIR *d = opendir("/proc");
+	char path[300], comm[64], end[64];
+	struct dirent *e;
+	pid_t found = 0;
+
+	snprintf(end, sizeof(end), "+%s", wq);
+	while (d && !found && (e = readdir(d))) {
+		size_t n, m = strlen(end);
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
+		if (e->d_name[0] < '0' || e->d_name[0] > '9' ||
+		    ssw_read(path, comm, sizeof(comm)) <= 0)
+			continue;
+		n = strlen(comm);
+		if (n > m && !strcmp(comm + n - m, end))
+			found = atoi(e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* How many of the pages are read, be it only to the swap cache. */
+static inline int fault_in_cache(char *p, size_t pages)
+{
+	unsigned char vec[256];
+	int n = 0;
+
+	if (pages > sizeof(vec) || mincore(p, pages * SSW_PAGE, vec))
+		return -errno;
+	for (size_t i = 0; i < pages; i++)
+		n += vec[i] & 1;
+	return n;
 }
 
 /* --- processes that look at the clock ---------------------------------------- */
