@@ -128,6 +128,7 @@ enum ssw_stat_item {
  * @SSW_FB_POLL_UNFIT: the device could not do it after all
  * @SSW_FB_POLL_LIMITED: somebody limits the device's bandwidth or latency, which
  *                       a direct read would not respect
+ * @SSW_FB_NO_BATCH: the device passes bios on to others, so each page has its own
  * @SSW_NR_FALLBACKS: number of the above
  *
  * The trace event scaleswap_fallback shows these by name.
@@ -145,6 +146,7 @@ enum ssw_fallback {
 	SSW_FB_POLL_DOWN,
 	SSW_FB_POLL_UNFIT,
 	SSW_FB_POLL_LIMITED,
+	SSW_FB_NO_BATCH,
 	SSW_NR_FALLBACKS,
 };
 

@@ -23,7 +23,12 @@
  *    neither its slot nor its area goes meanwhile.
  * 5. If reading or writing several pages fails, each is read or written again by itself:
  *    only that page is lost to its owner that cannot be read, and only that one stays in
- *    memory, dirty, that cannot be written.
+ *    memory, dirty, that cannot be written. It goes to the area's device, at the slot's
+ *    sector. The bio that failed does not tell these any more: a driver may have changed
+ *    them.
+ * 6. Only a device with a queue of blk-mq gets bios of several pages, for which they save
+ *    requests. A driver that passes bios on to other devices has always got swap's pages
+ *    one by one, and may rely on it: the device mapper's limit of swap_bios does.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -160,7 +165,7 @@ static struct ssw_span *ssw_span_get(struct folio *folio, struct swap_info_struc
 	}
 
 	/* A scheduler may know better which requests to put together. */
-	if (queue_is_mq(q) && !q->elevator)
+	if (!q->elevator)
 		opf |= REQ_NOMERGE;
 
 	max = min3(READ_ONCE(ssw_bio_pages), (unsigned int)lim->max_segments,
@@ -189,9 +194,15 @@ static void ssw_span_added(struct ssw_span *span)
 		ssw_span_submit(span);
 }
 
-static bool ssw_can_batch(struct folio *folio)
+static bool ssw_can_batch(struct folio *folio, struct swap_info_struct *si)
 {
-	return current->plug && READ_ONCE(ssw_bio_pages) > 1 && !folio_test_large(folio);
+	if (!(current->plug && READ_ONCE(ssw_bio_pages) > 1 && !folio_test_large(folio)))
+		return false;
+	/* Rule 6 */
+	if (queue_is_mq(bdev_get_queue(si->bdev)))
+		return true;
+	ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_BATCH, 0);
+	return false;
 }
 
 /* --- writes ------------------------------------------------------------------ */
@@ -220,12 +231,15 @@ static void ssw_writes_again(struct work_struct *work)
 {
 	struct ssw_span *span = container_of(work, struct ssw_span, work);
 	unsigned int flags = memalloc_noreclaim_save();
+	/* Each page that is still under writeback keeps it: rule 4. */
+	struct swap_info_struct *si = span->cb.data;
 	struct folio_iter fi;
 
 	bio_for_each_folio_all(fi, &span->bio) {
 		struct bio *bio;
 
-		bio = bio_alloc(span->bio.bi_bdev, 1, REQ_OP_WRITE | REQ_SWAP, GFP_NOIO);
+		/* Rule 5 */
+		bio = bio_alloc(si->bdev, 1, REQ_OP_WRITE | REQ_SWAP, GFP_NOIO);
 		bio->bi_iter.bi_sector = swap_folio_sector(fi.folio);
 		bio->bi_end_io = ssw_write_alone_end;
 		bio_clone_blkg_association(bio, &span->bio);
@@ -279,7 +293,7 @@ bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc
 	struct mem_cgroup *memcg = folio_memcg(folio);
 	struct ssw_span *span;
 
-	if (!ssw_can_batch(folio))
+	if (!ssw_can_batch(folio, si))
 		return false;
 	span = ssw_span_get(folio, si, opf, memcg, ssw_writes_end);
 	if (!span->bio.bi_vcnt)
@@ -334,7 +348,7 @@ bool ssw_read_batched(struct folio *folio, struct swap_info_struct *si)
 {
 	struct ssw_span *span;
 
-	if (!ssw_can_batch(folio))
+	if (!ssw_can_batch(folio, si))
 		return false;
 	span = ssw_span_get(folio, si, REQ_OP_READ, NULL, ssw_reads_end);
 	bio_add_folio_nofail(&span->bio, folio, PAGE_SIZE, 0);

@@ -107,6 +107,7 @@ SSW_STAT_ATTR(poll_busy, ssw_fallback_read(SSW_FB_POLL_BUSY));
 SSW_STAT_ATTR(poll_down, ssw_fallback_read(SSW_FB_POLL_DOWN));
 SSW_STAT_ATTR(poll_unfit, ssw_fallback_read(SSW_FB_POLL_UNFIT));
 SSW_STAT_ATTR(poll_limited, ssw_fallback_read(SSW_FB_POLL_LIMITED));
+SSW_STAT_ATTR(no_batch, ssw_fallback_read(SSW_FB_NO_BATCH));
 
 static struct attribute *ssw_fallback_attrs[] = {
 	&own_full_attr.attr,
@@ -121,6 +122,7 @@ static struct attribute *ssw_fallback_attrs[] = {
 	&poll_down_attr.attr,
 	&poll_unfit_attr.attr,
 	&poll_limited_attr.attr,
+	&no_batch_attr.attr,
 	NULL,
 };
 

@@ -56,7 +56,8 @@ TRACE_EVENT(scaleswap_fallback,
 				   { 4, "no_table" }, { 5, "no_rmap" },
 				   { 6, "no_shard" }, { 7, "no_poll" },
 				   { 8, "poll_busy" }, { 9, "poll_down" },
-				   { 10, "poll_unfit" }, { 11, "poll_limited" }),
+				   { 10, "poll_unfit" }, { 11, "poll_limited" },
+				   { 12, "no_batch" }),
 		  __entry->order)
 );
 

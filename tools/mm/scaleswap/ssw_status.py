@@ -47,11 +47,11 @@ STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
          'deleg_allocs', 'deleg_requester', 'deleg_holder', 'deleg_delegator', 'deleg_waits',
          'deleg_frees', 'deleg_queue_max')
 FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap', 'no_shard',
-            'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited')
+            'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch')
 # This one counts folios, and is about LRU lists.
 NO_SHARD = 'no_shard'
 # These are about reading pages, not about slots.
-POLL = ('no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited')
+POLL = ('no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch')
 FAULT = ('mode', 'poll_us', 'readahead', 'bio_pages', 'reads_direct', 'reads_bio', 'reads_irq',
          'reads_late', 'reads_again', 'batches', 'batched')
 # The only one in there that is a word.

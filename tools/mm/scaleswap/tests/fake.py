@@ -58,7 +58,7 @@ def is_poll(line):
     """Is this line of a recording a file that kernels without polled reads lack?"""
     name = line.split(' ')[0]
     return '/scaleswap/fault/' in name or name.rpartition('/')[2] in (
-        'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited')
+        'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch')
 
 
 class FakeIO(ssw_io.IO):

@@ -13,6 +13,10 @@
 #include <linux/loop.h>
 #include <poll.h>
 
+#ifndef O_DIRECT
+#define O_DIRECT	040000
+#endif
+
 FAULT_FIXTURE(faultstack, SSW_NEED_ON | SSW_NEED_DIR)
 
 #define PAGES	FAULT_PAGES
@@ -232,6 +236,83 @@ SSW_BODY(faultstack, multipath)
 	ASSERT_EQ(0, ssw_mkswap(mp.dev, 8000));
 	fault_reads(_metadata, mp.dev, ways, ARRAY_SIZE(ways));
 	EXPECT_EQ(0, mp_direct(&mp));
+}
+
+/* The pages in front of a partition: written, or looked at whether they are still the same. */
+static long in_front(const char *disk, char *buf, size_t pages, bool write)
+{
+	int fd = open(disk, O_RDWR | O_DIRECT | O_CLOEXEC);
+	ssize_t size = pages * SSW_PAGE, done;
+
+	if (fd < 0)
+		return -errno;
+	if (write)
+		ssw_stamp(buf, pages, 77);
+	else
+		memset(buf, 0, size);
+	done = write ? pwrite(fd, buf, size, 0) : pread(fd, buf, size, 0);
+	close(fd);
+	if (done != size)
+		return -EIO;
+	return ssw_wrong(buf, pages, 77);
+}
+
+/*
+ * A slot of a partition on the head cannot be written. What is written again goes to that
+ * partition: what lies in front of it stays as it is, and each page comes back.
+ */
+SSW_BODY(faultstack, multipath_write_error)
+{
+	static const char * const most[] = { "1", "128" };
+	const size_t pages = 500, front = 1024;
+	struct fault_load *l = ssw_shared(sizeof(*l));
+	char dev[80], *p, *before;
+	struct mpath mp;
+
+	NEED_MPATH(&mp);
+	ASSERT_NE(NULL, l);
+	/* Where scripts/test has put the sector that cannot be written; in slot 400. */
+	ASSERT_EQ(0, ssw_partition(mp.dev, 7, 64LL << 20, 40LL << 20));
+	snprintf(dev, sizeof(dev), "%sp7", mp.dev);
+	before = ssw_map(front, false);
+	ASSERT_NE(NULL, before);
+	ASSERT_EQ(0, in_front(mp.dev, before, front, true));
+	ASSERT_EQ(0, ssw_write(CLUSTER, "0"));
+	for (size_t m = 0; m < ARRAY_SIZE(most); m++) {
+		long long batched = fault_num("batched"), alone = ssw_stat("fallback/no_batch");
+		long dirty;
+
+		ASSERT_EQ(0, fault_set("bio_pages", most[m]));
+		ASSERT_EQ(0, ssw_mkswap(dev, 8000));
+		ASSERT_LE(0, ssw_on_cpu(dev, 0));
+		ASSERT_EQ(0, ssw_pin(0));
+		mlockall(MCL_CURRENT);
+		p = ssw_map(pages, false);
+		ASSERT_NE(NULL, p);
+		/* Another stamp each time, so that what the slots had before is wrong. */
+		ssw_stamp(p, pages, m + 1);
+		dirty = fault_write_out(p, pages);
+		EXPECT_LE(1, dirty) TH_LOG("no write has failed: nothing was tested");
+		EXPECT_LE(0, fault_in_slot(p, pages, 400)) TH_LOG("nothing was tested");
+		EXPECT_EQ(0, in_front(mp.dev, before, front, false))
+			TH_LOG("%s pages in a bio: written outside of the partition", most[m]);
+		EXPECT_EQ(batched, fault_num("batched")) TH_LOG("the head is no queue of its own");
+		alone = ssw_stat("fallback/no_batch") - alone;
+		EXPECT_LE(m ? (long long)pages : 0, alone);
+		EXPECT_GE(m ? (long long)pages + OTHERS : 0, alone);
+		fault_evict("ssw");
+		memset(l, 0, sizeof(*l));
+		fault_may_lose(l, p, p + pages * SSW_PAGE);
+		for (size_t i = 0; i < pages; i++)
+			fault_touch(p + i * SSW_PAGE, m + 1, false, false);
+		printf("# %s pages in a bio: %ld not written, %ld wrong, %ld lost\n", most[m],
+		       dirty, l->wrong, l->lost);
+		EXPECT_EQ(0, l->wrong);
+		EXPECT_EQ(0, l->lost);
+		munmap(p, pages * SSW_PAGE);
+		EXPECT_EQ(0, fault_swapoff(dev, 120));
+	}
+	EXPECT_EQ(0, ssw_partition(mp.dev, 7, 0, 0));
 }
 
 /* One path is reset, then the other, then each is taken away: nothing is lost. */

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pages that are written, where one cannot be, or where the device holds them back: a write
+ * that is repeated goes to the place of the first one, and no more is in flight than the
+ * device mapper allows.
+ *
+ * The guest "stack" in scripts/test has the drives. Each test has a control, which shows
+ * that what is looked for would be seen.
+ */
+#include "ssw_fault.h"
+#include "ssw_dm.h"
+
+FAULT_FIXTURE(faultwrite, SSW_NEED_ON | SSW_NEED_DIR)
+
+static const char * const most[] = { "1", "128" };
+
+/* Touch all pages, but not those in two slots that cannot be read. */
+static void look(char *p, size_t pages, uint64_t gen, unsigned long bad1, unsigned long bad2)
+{
+	for (size_t i = 0; i < pages; i++, p += SSW_PAGE)
+		if (fault_in_slot(p, 1, bad1) && fault_in_slot(p, 1, bad2))
+			fault_touch(p, gen, false, false);
+}
+
+/* --- bcache -------------------------------------------------------------------- */
+
+#define BC_SYS		"/sys/fs/bcache/"
+#define BC_DEV		"/sys/block/bcache0/bcache/"
+#define BC_DEVICE	"/dev/bcache0"
+#define BC_SET		"53535753-5357-5353-5753-535753535753"	/* bc_set as printed */
+
+static const uint8_t bc_set[16] = "SSWSSWSSWSSWSSWS";
+
+/* The super block, as far as it is needed: drivers/md/bcache/bcache_ondisk.h */
+struct bc_super {
+	uint64_t csum, offset, version;
+	uint8_t magic[16], uuid[16], set_uuid[16], label[32];
+	uint64_t flags, seq, feature[3], pad[5];
+	uint64_t nbuckets;	/* data_offset of a backing device */
+	uint16_t block_size, bucket_size, nr_in_set, nr_this_dev;
+	uint32_t last_mount;
+	uint16_t first_bucket, keys;
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct bc_super) == 208, "the journal's buckets follow at 208");
+
+#define BC_SECTOR	8
+
+/* CRC-64 of ECMA-182, inverted before and after */
+static uint64_t bc_crc(const uint8_t *p, size_t n)
+{
+	uint64_t crc = ~0ULL;
+
+	while (n--) {
+		crc ^= (uint64_t)*p++ << 56;
+		for (int i = 0; i < 8; i++)
+			crc = crc >> 63 ? crc << 1 ^ 0x42f0e1eba9ea3693ULL : crc << 1;
+	}
+	return ~crc;
+}
+
+/* As make-bcache(8): a cache of 64 MB, or what is to be cached by it. */
+static int bc_format(const char *dev, bool cache)
+{
+	static const uint8_t magic[16] = {
+		0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca,
+		0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba, 0x6d, 0x81,
+	};
+	struct bc_super sb = {
+		.offset = BC_SECTOR, .version = cache ? 3 : 1, .block_size = 8,
+		.nbuckets = cache ? 1024 : 0, .bucket_size = 128, .nr_in_set = 1,
+		.first_bucket = cache ? 1 : 0,
+	};
+	char page[SSW_PAGE] = "";
+	int fd, ret;
+
+	memcpy(sb.magic, magic, 16);
+	memcpy(sb.set_uuid, bc_set, 16);
+	memset(sb.uuid, cache ? 'c' : 'b', 16);
+	sb.csum = bc_crc((uint8_t *)&sb + 8, sizeof(sb) - 8);
+	memcpy(page, &sb, sizeof(sb));
+	fd = open(dev, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = pwrite(fd, page, SSW_PAGE, BC_SECTOR << 9) == SSW_PAGE && !fsync(fd) ? 0 : -EIO;
+	close(fd);
+	return ret ? ret : ssw_write(BC_SYS "register", dev);
+}
+
+static bool bc_wait(bool there)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (!access(BC_DEVICE, F_OK) == there && !access(BC_SYS BC_SET, F_OK) == there)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+/* Its super block goes, too, or the device would be bcache's for ever. */
+static int bc_gone(const char *backing, const char *cache)
+{
+	int ret;
+
+	ssw_write(BC_DEV "stop", "1");
+	ssw_write(BC_SYS BC_SET "/stop", "1");
+	ret = bc_wait(false) ? 0 : -EBUSY;
+	ssw_mkswap(backing, 8);
+	ssw_mkswap(cache, 8);
+	return ret;
+}
+
+/*
+ * bcache passes a bio on to what it caches, at another sector. A slot cannot be written,
+ * and what is written again goes through bcache, too.
+ */
+SSW_BODY(faultwrite, bcache)
+{
+	/* Data begin at sector 16 of the drive, of which it is the sector of slot 400. */
+	const size_t pages = 500, slot = 398;
+	struct fault_load *l = ssw_shared(sizeof(*l));
+	char dev[64], *p;
+
+	NEED_FAULT();
+	if (access(BC_SYS "register", W_OK))
+		SKIP(return, "the kernel has no bcache");
+	if (!fault_drive("ssw-bad", dev, sizeof(dev)))
+		SKIP(return, "no drive with the serial number ssw-bad");
+	ASSERT_NE(NULL, l);
+	ASSERT_EQ(0, bc_format(ssw_bdev(0), true));
+	ASSERT_EQ(0, bc_format(dev, false));
+	ASSERT_TRUE(bc_wait(true));
+	/* Or all would be in the cache; and some errors are expected. */
+	ASSERT_EQ(0, ssw_write(BC_DEV "cache_mode", "none"));
+	ASSERT_EQ(0, ssw_write(BC_DEV "io_error_limit", "1000000"));
+	ASSERT_EQ(0, ssw_write(CLUSTER, "0"));
+	for (size_t m = 0; m < ARRAY_SIZE(most); m++) {
+		long dirty;
+
+		ASSERT_EQ(0, fault_set("bio_pages", most[m]));
+		ASSERT_EQ(0, ssw_mkswap(BC_DEVICE, 8000));
+		ASSERT_LE(0, ssw_on_cpu(BC_DEVICE, 0));
+		ASSERT_EQ(0, ssw_pin(0));
+		mlockall(MCL_CURRENT);
+		p = ssw_map(pages, false);
+		ASSERT_NE(NULL, p);
+		ssw_stamp(p, pages, m + 1);
+		dirty = fault_write_out(p, pages);
+		EXPECT_LE(1, dirty) TH_LOG("no write has failed: nothing was tested");
+		EXPECT_LE(0, fault_in_slot(p, pages, slot)) TH_LOG("nothing was tested");
+		fault_evict("ssw");
+		memset(l, 0, sizeof(*l));
+		fault_may_lose(l, p, p + pages * SSW_PAGE);
+		look(p, pages, m + 1, slot - 300, slot - 200);
+		printf("# %s pages in a bio: %ld not written, %ld wrong, %ld lost\n", most[m],
+		       dirty, l->wrong, l->lost);
+		EXPECT_EQ(0, l->wrong);
+		/* One more slot cannot be read once. */
+		EXPECT_GE(1, l->lost);
+		munmap(p, pages * SSW_PAGE);
+		EXPECT_EQ(0, fault_swapoff(BC_DEVICE, 120));
+	}
+	EXPECT_EQ(0, bc_gone(dev, ssw_bdev(0)));
+}
+
+/* --- how much is in flight ----------------------------------------------------------- */
+
+#define DM_LIMIT	"/sys/module/dm_mod/parameters/swap_bios"
+/* Pages of others that may be under writeback, too */
+#define DM_OTHERS	64
+
+/* Pages under writeback once it stands: @pid sleeps, and there are no more of them. */
+static long long in_flight(pid_t pid)
+{
+	long long now, was = -1;
+	int same = 0;
+
+	/* A minute, as a guard. */
+	for (int i = 0; i < 3000 && same < 50; i++) {
+		char state = fault_state(pid);
+
+		now = ssw_meminfo("Writeback") / 4;
+		same = now && now == was && (state == 'D' || state == 'S') ? same + 1 : 0;
+		was = now;
+		usleep(20000);
+	}
+	return same < 50 ? -ETIMEDOUT : was;
+}
+
+/* As the process: have all pages written, and wait to be told to look at them. */
+static void write_all(int go, size_t pages)
+{
+	char byte, *p;
+
+	ssw_pin(0);
+	mlockall(MCL_CURRENT);
+	p = ssw_map(pages, false);
+	if (!p)
+		_exit(78);
+	ssw_stamp(p, pages, 1);
+	if (read(go, &byte, 1) != 1)
+		_exit(79);
+	madvise(p, pages * SSW_PAGE, MADV_PAGEOUT);
+	if (read(go, &byte, 1) != 1)
+		_exit(79);
+	_exit(ssw_wrong(p, pages, 1) ? 1 : 0);
+}
+
+/*
+ * dm-crypt needs memory for what it writes, so the device mapper limits the bios of swap
+ * that it has at once, which are of one page. Nothing that it writes gets done here, so all
+ * that it takes is in flight; the limit holds whatever is asked for.
+ */
+SSW_BODY(faultwrite, dm_in_flight)
+{
+	const long long limit = ssw_num(DM_LIMIT);
+	const size_t pages = 3 * limit;
+	long long seen[ARRAY_SIZE(most)];
+	char params[256], low[32], high[32], *p;
+
+	NEED_FAULT();
+	if (access("/dev/mapper/control", W_OK))
+		SKIP(return, "the kernel has no device mapper");
+	ASSERT_LT(0, limit);
+	for (size_t m = 0; m < ARRAY_SIZE(most); m++) {
+		int go[2], ret;
+		pid_t pid;
+
+		dm_name = "sswlow";
+		snprintf(params, sizeof(params), "%s 64", ssw_bdev(0));
+		ASSERT_EQ(0, dm_make("linear", params, 128 << 20 >> 9, low, sizeof(low)));
+		p = params + sprintf(params, "capi:xts(aes)-plain64 ");
+		for (int i = 0; i < 64; i++)
+			p += sprintf(p, "%02x", i * 37 & 255);
+		sprintf(p, " 0 %s 0", low);
+		dm_name = "sswdm";
+		ret = dm_make("crypt", params, 128 << 20 >> 9, high, sizeof(high));
+		dm_name = "sswlow";
+		if (ret == -EINVAL) {
+			EXPECT_EQ(0, dm_gone());
+			SKIP(return, "the kernel has no dm-crypt, or not this cipher");
+		}
+		ASSERT_EQ(0, ret);
+		ASSERT_EQ(0, fault_set("bio_pages", most[m]));
+		ASSERT_EQ(0, ssw_mkswap(high, 30000));
+		ASSERT_LE(0, ssw_on_cpu(high, 0));
+		ASSERT_EQ(0, pipe(go));
+		ASSERT_EQ(0, ssw_pin(1));
+		/* Nothing of this process is to be behind it. */
+		mlockall(MCL_CURRENT);
+		pid = ssw_fork();
+		if (!pid)
+			write_all(go[0], pages);
+
+		EXPECT_EQ(0, dm_suspend(true));
+		EXPECT_EQ(1, write(go[1], "", 1));
+		seen[m] = in_flight(pid);
+		EXPECT_EQ(0, dm_suspend(false));
+		printf("# %s pages in a bio: %lld of %zu pages in flight, limit %lld\n", most[m],
+		       seen[m], pages, limit);
+		EXPECT_LE(limit, seen[m]) TH_LOG("the limit was not reached");
+		EXPECT_GE(limit + DM_OTHERS, seen[m]) TH_LOG("%s pages in a bio", most[m]);
+
+		EXPECT_EQ(1, write(go[1], "", 1));
+		EXPECT_EQ(0, ssw_join(pid));
+		close(go[0]);
+		close(go[1]);
+		EXPECT_EQ(0, fault_swapoff(high, 120));
+		dm_name = "sswdm";
+		EXPECT_EQ(0, dm_gone());
+		dm_name = "sswlow";
+		EXPECT_EQ(0, dm_gone());
+	}
+	EXPECT_GE(seen[0] + DM_OTHERS, seen[1]) TH_LOG("more than with one page in a bio");
+}
+
+TEST_HARNESS_MAIN
