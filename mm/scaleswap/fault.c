@@ -170,6 +170,7 @@ void scaleswap_read_again(struct folio *folio)
 	bio = bio_alloc_bioset(si->bdev, 1, REQ_OP_READ, GFP_NOIO, &ssw_again_bios);
 	bio->bi_iter.bi_sector = swap_folio_sector(folio);
 	bio->bi_end_io = ssw_read_again_end;
+	ssw_charge(bio, folio);
 	bio_add_folio_nofail(bio, folio, folio_size(folio), 0);
 	submit_bio(bio);
 }

@@ -24,8 +24,8 @@
  * 5. If reading or writing several pages fails, each is read or written again by itself:
  *    only that page is lost to its owner that cannot be read, and only that one stays in
  *    memory, dirty, that cannot be written. It goes to the area's device, at the slot's
- *    sector. The bio that failed does not tell these any more: a driver may have changed
- *    them.
+ *    sector, charged to the page's group. The bio that failed tells neither any more: a
+ *    driver may have changed its device and sector, and its end drops the group.
  * 6. Only a device with a queue of blk-mq gets bios of several pages, for which they save
  *    requests. A driver that passes bios on to other devices has always got swap's pages
  *    one by one, and may rely on it: the device mapper's limit of swap_bios does.
@@ -205,6 +205,28 @@ static bool ssw_can_batch(struct folio *folio, struct swap_info_struct *si)
 	return false;
 }
 
+#if defined(CONFIG_MEMCG) && defined(CONFIG_BLK_CGROUP)
+/**
+ * ssw_charge - charge a bio to the group that its page belongs to
+ * @bio: a bio that is not submitted yet
+ * @folio: its page, locked or under writeback
+ *
+ * Context: any.
+ */
+void ssw_charge(struct bio *bio, struct folio *folio)
+{
+	struct mem_cgroup *memcg;
+
+	/* A page that is not locked may be moved to another group (cgroup v1). */
+	rcu_read_lock();
+	memcg = folio_memcg_rcu(folio);
+	if (memcg)
+		bio_associate_blkg_from_css(bio, cgroup_e_css(memcg->css.cgroup,
+							      &io_cgrp_subsys));
+	rcu_read_unlock();
+}
+#endif
+
 /* --- writes ------------------------------------------------------------------ */
 
 static void ssw_write_failed(struct folio *folio, struct bio *bio)
@@ -242,7 +264,7 @@ static void ssw_writes_again(struct work_struct *work)
 		bio = bio_alloc(si->bdev, 1, REQ_OP_WRITE | REQ_SWAP, GFP_NOIO);
 		bio->bi_iter.bi_sector = swap_folio_sector(fi.folio);
 		bio->bi_end_io = ssw_write_alone_end;
-		bio_clone_blkg_association(bio, &span->bio);
+		ssw_charge(bio, fi.folio);
 		bio_add_folio_nofail(bio, fi.folio, PAGE_SIZE, 0);
 		submit_bio(bio);
 	}
@@ -268,21 +290,6 @@ static void ssw_writes_end(struct bio *bio)
 	bio_put(bio);
 }
 
-#if defined(CONFIG_MEMCG) && defined(CONFIG_BLK_CGROUP)
-static void ssw_charge_write(struct bio *bio, struct mem_cgroup *memcg)
-{
-	if (!memcg)
-		return;
-	rcu_read_lock();
-	bio_associate_blkg_from_css(bio, cgroup_e_css(memcg->css.cgroup, &io_cgrp_subsys));
-	rcu_read_unlock();
-}
-#else
-static void ssw_charge_write(struct bio *bio, struct mem_cgroup *memcg)
-{
-}
-#endif
-
 /*
  * See scaleswap_write_submit().
  */
@@ -297,7 +304,7 @@ bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc
 		return false;
 	span = ssw_span_get(folio, si, opf, memcg, ssw_writes_end);
 	if (!span->bio.bi_vcnt)
-		ssw_charge_write(&span->bio, memcg);
+		ssw_charge(&span->bio, folio);
 	bio_add_folio_nofail(&span->bio, folio, PAGE_SIZE, 0);
 	/* As the base's count_swpout_vm_event() */
 	count_vm_event(PSWPOUT);

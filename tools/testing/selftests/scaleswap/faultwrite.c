@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Pages that are written, where one cannot be, or where the device holds them back: a write
- * that is repeated goes to the place of the first one, and no more is in flight than the
- * device mapper allows.
+ * that is repeated goes to the place and is charged to the group of the first one, and no
+ * more is in flight than the device mapper allows.
  *
  * The guest "stack" in scripts/test has the drives. Each test has a control, which shows
  * that what is looked for would be seen.
@@ -272,6 +272,124 @@ SSW_BODY(faultwrite, dm_in_flight)
 		EXPECT_EQ(0, dm_gone());
 	}
 	EXPECT_GE(seen[0] + DM_OTHERS, seen[1]) TH_LOG("more than with one page in a bio");
+}
+
+/* --- as whom -------------------------------------------------------------------------- */
+
+#define NEED_IO_GROUP()							\
+	do {								\
+		ssw_write(SSW_CG "/cgroup.subtree_control", "+io");	\
+		if (access(SSW_CG "/ssw/io.stat", R_OK))		\
+			SKIP(return, "the kernel has no io controller (CONFIG_BLK_CGROUP)"); \
+	} while (0)
+
+/*
+ * A slot cannot be written: the pages that were in the bio with it are written again, to
+ * their places in the partition, and that is charged to the group that they belong to, too.
+ * With one page in a bio nothing is written again by itself.
+ */
+SSW_BODY(faultwrite, written_again_as_before)
+{
+	/* The partition begins with the 16th page of the drive. */
+	const size_t pages = 500, few = 16, slot = 384;
+	struct fault_load *l = ssw_shared(sizeof(*l));
+	char disk[64], dev[80], *p;
+
+	NEED_FAULT();
+	if (!fault_drive("ssw-bad", disk, sizeof(disk)))
+		SKIP(return, "no drive with the serial number ssw-bad");
+	NEED_IO_GROUP();
+	ASSERT_NE(NULL, l);
+	ASSERT_EQ(0, ssw_partition(disk, 7, few * SSW_PAGE, 40LL << 20));
+	snprintf(dev, sizeof(dev), "%sp7", disk);
+	ASSERT_EQ(0, ssw_write(CLUSTER, "0"));
+	for (size_t m = 0; m < ARRAY_SIZE(most); m++) {
+		long long bytes;
+		long dirty;
+
+		ASSERT_EQ(0, fault_set("bio_pages", most[m]));
+		ASSERT_EQ(0, ssw_mkswap(dev, 8000));
+		ASSERT_LE(0, ssw_on_cpu(dev, 0));
+		ASSERT_EQ(0, ssw_pin(0));
+		mlockall(MCL_CURRENT);
+		p = ssw_map(pages, false);
+		ASSERT_NE(NULL, p);
+		ssw_stamp(p, pages, m + 1);
+		bytes = fault_group_io("ssw", disk, "wbytes=");
+		dirty = fault_write_out(p, pages);
+		bytes = (fault_group_io("ssw", disk, "wbytes=") - bytes) / SSW_PAGE;
+		printf("# %s pages in a bio: %ld not written, %lld of %zu charged\n", most[m],
+		       dirty, bytes, pages);
+		EXPECT_LE(1, dirty) TH_LOG("no write has failed: nothing was tested");
+		if (!m) {
+			EXPECT_LE((long long)pages, bytes);
+			EXPECT_GE((long long)(pages + few), bytes);
+		} else {
+			/* A bio has up to 128, and that with the bad slot many. */
+			EXPECT_LE((long long)(pages + 4 * few), bytes);
+		}
+		EXPECT_LE(0, fault_in_slot(p, pages, slot)) TH_LOG("nothing was tested");
+		fault_evict("ssw");
+		memset(l, 0, sizeof(*l));
+		fault_may_lose(l, p, p + pages * SSW_PAGE);
+		look(p, pages, m + 1, slot - 300, slot - 200);
+		EXPECT_EQ(0, l->wrong);
+		/* One more slot cannot be read once. */
+		EXPECT_GE(1, l->lost);
+		munmap(p, pages * SSW_PAGE);
+		EXPECT_EQ(0, fault_swapoff(dev, 120));
+	}
+	EXPECT_EQ(0, ssw_partition(disk, 7, 0, 0));
+}
+
+/*
+ * A direct read is none of the block layer's, and charged to nobody. If it fails the page is
+ * read again by a bio, which is charged to the page's group.
+ */
+SSW_BODY(faultwrite, read_again_as_its_group)
+{
+	char dir[128], path[160], was[32];
+
+	NEED_QUEUES();
+	NEED_IO_GROUP();
+	snprintf(dir, sizeof(dir), "/sys/kernel/debug/%s/fail_scaleswap_read",
+		 fault_ctrl(ssw_bdev(0)));
+	snprintf(path, sizeof(path), "%s/times", dir);
+	if (ssw_write(path, "-1"))
+		SKIP(return, "there is no %s", dir);
+	/* Not a word of each in the kernel log. */
+	snprintf(path, sizeof(path), "%s/verbose", dir);
+	ssw_write(path, "0");
+	snprintf(path, sizeof(path), "%s/probability", dir);
+	ASSERT_LT(0, ssw_read(path, was, sizeof(was)));
+	ASSERT_EQ(0, ssw_mkswap(ssw_bdev(0), 8000));
+	ASSERT_LE(0, ssw_on_cpu(ssw_bdev(0), 0));
+	ASSERT_EQ(0, ssw_pin(0));
+	ASSERT_EQ(0, ssw_write(CLUSTER, "0"));
+	ASSERT_EQ(0, fault_set("mode", "direct"));
+	for (int fail = 0; fail <= 1; fail++) {
+		struct fault_count c;
+		long long bytes;
+		char *p;
+
+		p = fault_out(FAULT_PAGES, fail + 1, false);
+		ASSERT_NE(NULL, p);
+		bytes = fault_group_io("ssw", ssw_bdev(0), "rbytes=");
+		fault_read(&c, "");
+		ASSERT_EQ(0, ssw_write(path, fail ? "100" : was));
+		EXPECT_EQ(0, ssw_wrong(p, FAULT_PAGES, fail + 1));
+		ASSERT_EQ(0, ssw_write(path, was));
+		c = fault_since(&c, "");
+		bytes = (fault_group_io("ssw", ssw_bdev(0), "rbytes=") - bytes) / SSW_PAGE;
+		fault_print(fail ? "made to fail" : "good", &c);
+		printf("# %lld pages charged\n", bytes);
+		EXPECT_LE(FAULT_PAGES * 9 / 10, c.direct);
+		EXPECT_LE(fail ? c.direct : 0, c.again);
+		EXPECT_LE(c.again, bytes);
+		EXPECT_GE(c.again + FAULT_OTHERS, bytes);
+		munmap(p, FAULT_PAGES * SSW_PAGE);
+	}
+	EXPECT_EQ(0, fault_swapoff(ssw_bdev(0), 120));
 }
 
 TEST_HARNESS_MAIN
