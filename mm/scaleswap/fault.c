@@ -96,14 +96,14 @@ struct ssw_read {
 /**
  * struct ssw_read_bio - a polled bio and what goes with it
  * @node: in the list of those that are handed over
- * @again: in the list of those that are to be read again
+ * @again: reads its page again, if the bio was refused
  * @si: the area, with a reference on its users, if handed over
  * @done: the folio is not the bio's any more
  * @bio: the bio; the last reference frees all of this
  */
 struct ssw_read_bio {
 	struct llist_node node;
-	struct llist_node again;
+	struct work_struct again;
 	struct swap_info_struct *si;
 	bool done;
 	struct bio bio;
@@ -113,15 +113,12 @@ static struct bio_set ssw_read_bios;
 static struct bio_set ssw_again_bios;
 static struct workqueue_struct *ssw_reap_wq;
 static struct workqueue_struct *ssw_again_wq;
-/* Polled bios, areas with direct reads, and reads that are to be done again */
+/* Polled bios, and areas with direct reads */
 static LLIST_HEAD(ssw_reap_bios);
 static LLIST_HEAD(ssw_reap_areas);
-static LLIST_HEAD(ssw_again);
 
 static void ssw_reap_work_fn(struct work_struct *work);
 static DECLARE_WORK(ssw_reap_work, ssw_reap_work_fn);
-static void ssw_again_work_fn(struct work_struct *work);
-static DECLARE_WORK(ssw_again_work, ssw_again_work_fn);
 
 /* Something new for the worker, which may be between two rounds. */
 static DECLARE_WAIT_QUEUE_HEAD(ssw_reap_wait);
@@ -192,6 +189,18 @@ EXPORT_SYMBOL_GPL(scaleswap_read_done);
 
 /* --- polled bios ------------------------------------------------------------ */
 
+/* An item each: one device may be frozen, and others not. */
+static void ssw_read_bio_again(struct work_struct *work)
+{
+	struct ssw_read_bio *rb = container_of(work, struct ssw_read_bio, again);
+	struct folio *folio = bio_first_folio_all(&rb->bio);
+
+	ssw_fallback(raw_smp_processor_id(), SSW_FB_POLL_UNFIT, 0);
+	scaleswap_read_again(folio);
+	/* Not before, or an item at the same address would wait for this one. */
+	bio_put(&rb->bio);
+}
+
 static void ssw_read_bio_end(struct bio *bio)
 {
 	struct ssw_read_bio *rb = container_of(bio, struct ssw_read_bio, bio);
@@ -200,8 +209,8 @@ static void ssw_read_bio_end(struct bio *bio)
 	if (unlikely(bio->bi_status == BLK_STS_NOTSUPP)) {
 		/* The queue cannot poll any more. To be done where it may sleep. */
 		bio_get(bio);
-		llist_add(&rb->again, &ssw_again);
-		queue_work(ssw_again_wq, &ssw_again_work);
+		INIT_WORK(&rb->again, ssw_read_bio_again);
+		queue_work(ssw_again_wq, &rb->again);
 	} else {
 		ssw_read_ended(folio, bio);
 	}
@@ -477,20 +486,6 @@ struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy 
 
 /* --- the worker ------------------------------------------------------------- */
 
-static void ssw_again_work_fn(struct work_struct *work)
-{
-	struct llist_node *first = llist_del_all(&ssw_again);
-	struct ssw_read_bio *rb, *next;
-
-	llist_for_each_entry_safe(rb, next, first, again) {
-		struct folio *folio = bio_first_folio_all(&rb->bio);
-
-		ssw_fallback(raw_smp_processor_id(), SSW_FB_POLL_UNFIT, 0);
-		bio_put(&rb->bio);
-		scaleswap_read_again(folio);
-	}
-}
-
 /* Returns whether there is any left. */
 static bool ssw_reap_bios_once(void)
 {
@@ -628,7 +623,7 @@ static int __init ssw_fault_init(void)
 				      1);
 	if (!ssw_reap_wq)
 		goto err_again_bios;
-	ssw_again_wq = alloc_workqueue("scaleswap_again", WQ_MEM_RECLAIM | WQ_UNBOUND, 1);
+	ssw_again_wq = alloc_workqueue("scaleswap_again", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!ssw_again_wq)
 		goto err_wq;
 	err = ssw_io_init();
