@@ -44,6 +44,7 @@
 #include <linux/percpu-refcount.h>
 #include <linux/psi.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/stat.h>
 #include <linux/scaleswap_read.h>
 #include <linux/swap.h>
 #include <linux/swapops.h>
@@ -417,7 +418,11 @@ static void ssw_read_ahead(struct ssw_read *read, swp_entry_t entry, gfp_t gfp,
 	blk_finish_plug(&plug);
 }
 
-/* Poll, but not for long, and not while somebody else should run. */
+/*
+ * Poll, but not for long, and not if another task is to have the CPU: the scheduler asks for
+ * it (need_resched()), or another task can run here. The scheduler lets that wait until
+ * this one's time slice is over, which is longer than most reads.
+ */
 static void ssw_read_wait(struct ssw_read *read, struct folio *folio)
 {
 	u64 limit = local_clock() + (u64)READ_ONCE(ssw_fault_poll_us) * NSEC_PER_USEC;
@@ -431,7 +436,7 @@ static void ssw_read_wait(struct ssw_read *read, struct folio *folio)
 		psi_memstall_enter(&pflags);
 	}
 	while (!(over = ssw_read_over(read))) {
-		if (need_resched() || local_clock() > limit)
+		if (need_resched() || !single_task_running() || local_clock() > limit)
 			break;
 		cpu_relax();
 	}

@@ -1,14 +1,119 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Critical faults on devices that take their time: who waits for whom. Each test has a control, which shows that what is looked for would be seen.
+ * Critical faults on devices that take their time: who has the CPU meanwhile, and who
+ * waits for whom.
+ *
+ * The guest "stack" in scripts/test has the drive ssw-slow, which does twenty commands
+ * a second. Each test has a control, which shows that what is looked for would be seen.
  */
 #include "ssw_fault.h"
 
 FAULT_FIXTURE(faultslow, SSW_NEED_ON | SSW_NEED_DIR)
 
+#define PAGES	24
 #define CPU	1
 /* Guards against hangs, not measures */
 #define TRIES	3000
+
+/* An area on the slow drive, which belongs to @CPU. */
+#define NEED_SLOW(dev)							\
+	do {								\
+		NEED_FAULT();						\
+		if (!fault_drive("ssw-slow", dev, sizeof(dev)))		\
+			SKIP(return, "no drive with the serial number ssw-slow"); \
+		ASSERT_TRUE(fault_can_direct(dev));			\
+		ASSERT_EQ(0, ssw_mkswap(dev, 8000));			\
+		ASSERT_LE(0, ssw_on_cpu(dev, CPU));			\
+		ASSERT_EQ(0, ssw_write(CLUSTER, "0"));			\
+		ASSERT_EQ(0, fault_set("mode", "direct"));		\
+	} while (0)
+
+/* --- a thread that polls, and others that want its CPU --------------------------- */
+
+static int fifo(void)
+{
+	struct sched_param param = { .sched_priority = 1 };
+
+	return sched_setscheduler(0, SCHED_FIFO, &param) ? -errno : 0;
+}
+
+/* A process of the same priority on the CPU, which lets others run whenever they can. */
+static pid_t waiter(int ready)
+{
+	pid_t pid = ssw_fork();
+
+	if (pid)
+		return pid;
+	if (fifo() || ssw_pin(CPU) || write(ready, "", 1) != 1)
+		_exit(1);
+	for (;;)
+		sched_yield();
+}
+
+/* As the process: read all pages; its counts go to @c. */
+static void read_all(struct fault_count *c, int ready, int go)
+{
+	char byte, *p;
+
+	if (ssw_pin(CPU))
+		_exit(2);
+	p = fault_out(PAGES, 1, false);
+	if (!p || fifo() || write(ready, "", 1) != 1 || read(go, &byte, 1) != 1)
+		_exit(3);
+	fault_read(c, "");
+	if (ssw_wrong(p, PAGES, 1))
+		_exit(4);
+	*c = fault_since(c, "");
+	_exit(0);
+}
+
+/*
+ * Tasks of one real-time priority do not preempt one another: a thread that polled until it
+ * is preempted would poll to the end. If another one waits for the CPU it must not.
+ */
+SSW_BODY(faultslow, gives_way)
+{
+	static const char * const what[] = { "alone", "with another one" };
+	struct fault_count *c = ssw_shared(2 * sizeof(*c));
+	int ready[2], go[2];
+	char dev[64], byte;
+
+	NEED_SLOW(dev);
+	ASSERT_NE(NULL, c);
+	ASSERT_EQ(0, fault_set("poll_us", "100000"));
+	ASSERT_EQ(0, ssw_pin(0));
+	ASSERT_EQ(0, pipe(ready));
+	ASSERT_EQ(0, pipe(go));
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = ssw_fork(), other = 0;
+
+		if (!pid)
+			read_all(&c[i], ready[1], go[0]);
+		ASSERT_EQ(1, read(ready[0], &byte, 1));
+		if (i) {
+			other = waiter(ready[1]);
+			ASSERT_EQ(1, read(ready[0], &byte, 1));
+		}
+		EXPECT_EQ(1, write(go[1], "", 1));
+		EXPECT_EQ(0, ssw_join(pid));
+		if (i) {
+			EXPECT_TRUE(!waitpid(other, NULL, WNOHANG)) TH_LOG("no other one");
+			kill(other, SIGKILL);
+			waitpid(other, NULL, 0);
+		}
+		fault_print(what[i], &c[i]);
+		EXPECT_LE(PAGES * 3 / 4, c[i].direct);
+	}
+	EXPECT_EQ(0, fault_swapoff(dev, 120));
+	/*
+	 * After a pause the drive does two commands at once, and each read that is handed over
+	 * may be one: the waiter has the CPU, and others of an emulated machine may not.
+	 */
+	EXPECT_LE(PAGES / 4, c[1].late) TH_LOG("it polled while another one waited");
+	/* Alone it polls to the end, but where the worker or so waits for the CPU, too. */
+	if (c[0].direct - c[0].late < 3)
+		SKIP(return, "reads take longer than the longest polling: no control");
+}
 
 /* --- reads that are done again --------------------------------------------------------- */
 
