@@ -552,9 +552,14 @@ static void ssw_reap_work_fn(struct work_struct *work)
 		left |= ssw_reap_areas_once();
 		if (!left)
 			return;
-		/* What has taken that long may take long, unless it is new. */
-		wait_event_hrtimeout(ssw_reap_wait, READ_ONCE(ssw_reap_fresh),
-				     us * NSEC_PER_USEC);
+		/*
+		 * What has taken that long may take long, unless it is new. Interruptible,
+		 * though no signal comes: a worker with nothing to do is no load.
+		 */
+		wait_event_interruptible_hrtimeout(ssw_reap_wait, READ_ONCE(ssw_reap_fresh),
+						   us * NSEC_PER_USEC);
+		/* There may be something new at each look. */
+		cond_resched();
 		if (xchg(&ssw_reap_fresh, false))
 			us = SSW_REAP_US;
 		else

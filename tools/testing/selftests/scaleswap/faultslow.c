@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Critical faults on devices that take their time: who has the CPU meanwhile, and who
- * waits for whom.
+ * Critical faults on devices that take their time: who has the CPU meanwhile, what the
+ * worker does, and who waits for whom.
  *
  * The guest "stack" in scripts/test has the drive ssw-slow, which does twenty commands
  * a second. Each test has a control, which shows that what is looked for would be seen.
@@ -113,6 +113,48 @@ SSW_BODY(faultslow, gives_way)
 	/* Alone it polls to the end, but where the worker or so waits for the CPU, too. */
 	if (c[0].direct - c[0].late < 3)
 		SKIP(return, "reads take longer than the longest polling: no control");
+}
+
+/* --- the worker ---------------------------------------------------------------------- */
+
+/*
+ * A worker that sleeps between two looks at the drive is idle: it neither counts for the
+ * load average nor for the time that is spent waiting for I/O.
+ */
+SSW_BODY(faultslow, worker_is_idle)
+{
+	int seen = 0, blocked = 0;
+	char dev[64], *p;
+	pid_t pid;
+
+	NEED_SLOW(dev);
+	ASSERT_EQ(0, fault_set("poll_us", "0"));
+	ASSERT_EQ(0, ssw_pin(0));
+	pid = ssw_fork();
+	if (!pid) {
+		ssw_pin(CPU);
+		for (;;) {
+			p = fault_out(PAGES, 1, false);
+			if (!p || ssw_wrong(p, PAGES, 1))
+				_exit(1);
+			munmap(p, PAGES * SSW_PAGE);
+		}
+	}
+	for (int i = 0; i < TRIES && seen < 20; i++) {
+		pid_t worker = fault_worker("scaleswap_read");
+		char state = worker ? fault_state(worker) : 0;
+
+		seen += state == 'S' || state == 'I' || state == 'D';
+		blocked += state == 'D';
+		usleep(1000);
+	}
+	EXPECT_TRUE(!waitpid(pid, NULL, WNOHANG)) TH_LOG("a page was wrong");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	printf("# the worker was seen asleep %d times, %d of them blocked\n", seen, blocked);
+	EXPECT_LT(0, seen) TH_LOG("no worker sleeps: nothing was tested");
+	EXPECT_EQ(0, blocked);
+	EXPECT_EQ(0, fault_swapoff(dev, 120));
 }
 
 /* --- reads that are done again --------------------------------------------------------- */
