@@ -222,10 +222,22 @@ static void ssw_read_bio_end(struct bio *bio)
 
 static bool ssw_read_bio_over(struct ssw_read_bio *rb)
 {
-	/* Both pair with the release in ssw_read_bio_end(). */
+	struct request_queue *q = bdev_get_queue(rb->bio.bi_bdev);
+
+	/* All three pair with the release in ssw_read_bio_end(). */
 	if (smp_load_acquire(&rb->done))
 		return true;
-	bio_poll(&rb->bio, NULL, BLK_POLL_ONESHOT);
+	/*
+	 * The bio has the number of a hardware queue, and a reset may leave the device with
+	 * fewer of them. It waits for the bio's request to end, and for this reference: so
+	 * with a bio that is still not done the queue of that number is there.
+	 */
+	if (!percpu_ref_tryget(&q->q_usage_counter))
+		return false;
+	/* As above */
+	if (!smp_load_acquire(&rb->done))
+		bio_poll(&rb->bio, NULL, BLK_POLL_ONESHOT);
+	percpu_ref_put(&q->q_usage_counter);
 	/* As above */
 	return smp_load_acquire(&rb->done);
 }
