@@ -423,9 +423,16 @@ static void ssw_read_ahead(struct ssw_read *read, swp_entry_t entry, gfp_t gfp,
 				swap_cluster_readahead(entry, gfp, mpol, ilx);
 	if (folio)
 		folio_put(folio);
-	/* Off to the device, before polling. That may sleep; the rest does not. */
+	/* Off to the device, before polling. That may sleep, and hand the read over. */
 	ssw_span_flush(true);
 	list_del(&read->cb.list);
+	/*
+	 * Requests in the plug wait for no queue: they have entered theirs. A callback in it,
+	 * as md leaves one in a plug from outside, submits bios, which may. It is called
+	 * with the plug's list empty, and would not find this read there.
+	 */
+	if (read->how != SSW_FAULT_OFF && !list_empty(&current->plug->cb_list))
+		ssw_hand_over(read);
 	blk_flush_plug(current->plug, false);
 	blk_finish_plug(&plug);
 }
