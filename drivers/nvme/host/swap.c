@@ -259,17 +259,20 @@ static void nvme_swap_complete(struct nvme_swap_queue *q, struct nvme_completion
 {
 	u16 cid = READ_ONCE(cqe->command_id);
 	u16 status = le16_to_cpu(READ_ONCE(cqe->status)) >> 1;
-	struct nvme_swap_slot *slot = &q->slot[nvme_tag_from_cid(cid)];
+	struct nvme_swap_slot *slot;
 
-	if (unlikely(nvme_tag_from_cid(cid) >= NVME_SWAP_SLOTS ||
-		     READ_ONCE(slot->state) != NVME_SWAP_READ ||
-		     nvme_genctr_from_cid(cid) != nvme_genctr_mask(slot->gen))) {
-		dev_warn_ratelimited(q->nvmeq.dev->ctrl.device,
-				     "invalid id %d completed on swap queue %d\n",
-				     cid, q->nvmeq.qid);
-		return;
-	}
+	if (unlikely(nvme_tag_from_cid(cid) >= NVME_SWAP_SLOTS))
+		goto invalid;
+	slot = &q->slot[nvme_tag_from_cid(cid)];
+	if (unlikely(READ_ONCE(slot->state) != NVME_SWAP_READ ||
+		     nvme_genctr_from_cid(cid) != nvme_genctr_mask(slot->gen)))
+		goto invalid;
 	nvme_swap_end(slot, likely(!status) && !nvme_swap_should_fail(q->swap));
+	return;
+
+invalid:
+	dev_warn_ratelimited(q->nvmeq.dev->ctrl.device,
+			     "invalid id %d completed on swap queue %d\n", cid, q->nvmeq.qid);
 }
 
 /* As nvme_poll_cq() */
