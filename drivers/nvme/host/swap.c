@@ -294,18 +294,25 @@ static void nvme_swap_reap_locked(struct nvme_swap_queue *q)
 		nvme_ring_cq_doorbell(nvmeq);
 }
 
-/* Who does not get the lock has somebody else reap for him. */
+/*
+ * If the lock is taken, its holder reaps for the caller. With PREEMPT_RT the caller waits for
+ * the lock instead, and lends the holder its priority: it may have preempted it.
+ */
 static void nvme_swap_reap_queue(struct nvme_swap_queue *q)
 {
 	struct nvme_queue *nvmeq = &q->nvmeq;
 
 	/* For the look without the lock. Pairs with synchronize_rcu() before it is freed. */
 	rcu_read_lock();
-	if (READ_ONCE(q->up) && nvme_cqe_pending(nvmeq) &&
-	    spin_trylock(&nvmeq->cq_poll_lock)) {
-		nvme_swap_reap_locked(q);
-		spin_unlock(&nvmeq->cq_poll_lock);
-	}
+	if (!READ_ONCE(q->up) || !nvme_cqe_pending(nvmeq))
+		goto out;
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		spin_lock(&nvmeq->cq_poll_lock);
+	else if (!spin_trylock(&nvmeq->cq_poll_lock))
+		goto out;
+	nvme_swap_reap_locked(q);
+	spin_unlock(&nvmeq->cq_poll_lock);
+out:
 	rcu_read_unlock();
 }
 
