@@ -288,7 +288,17 @@ static void nvme_swap_cancel(struct nvme_dev *dev)
 	}
 }
 
-/* On removal, after nvme_dev_disable(); poll and reap may still be called. */
+/*
+ * On removal, after nvme_dev_disable(): the watchdog is not armed any more, and may be about
+ * to disable the controller once more. That needs the admin queue, which goes next.
+ */
+static void nvme_swap_stop(struct nvme_dev *dev)
+{
+	if (dev->swap)
+		cancel_delayed_work_sync(&dev->swap->watch);
+}
+
+/* After nvme_swap_stop(); poll and reap may still be called. */
 static void nvme_swap_free_queues(struct nvme_dev *dev)
 {
 	struct nvme_swap *swap = dev->swap;
@@ -296,7 +306,6 @@ static void nvme_swap_free_queues(struct nvme_dev *dev)
 
 	if (!swap)
 		return;
-	cancel_delayed_work_sync(&swap->watch);
 	/* Pairs with rcu_read_lock() in nvme_swap_reap_queue(): ->up was cleared long ago. */
 	synchronize_rcu();
 	for (i = 0; i < swap->max; i++) {

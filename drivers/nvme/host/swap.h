@@ -19,6 +19,7 @@ static void nvme_swap_dbbuf_free(struct nvme_dev *dev);
 static void nvme_swap_close(struct nvme_dev *dev);
 static void nvme_swap_delete_queues(struct nvme_dev *dev);
 static void nvme_swap_cancel(struct nvme_dev *dev);
+static void nvme_swap_stop(struct nvme_dev *dev);
 static void nvme_swap_free_queues(struct nvme_dev *dev);
 static void nvme_swap_free(struct nvme_dev *dev);
 
@@ -56,6 +57,10 @@ static inline void nvme_swap_delete_queues(struct nvme_dev *dev)
 }
 
 static inline void nvme_swap_cancel(struct nvme_dev *dev)
+{
+}
+
+static inline void nvme_swap_stop(struct nvme_dev *dev)
 {
 }
 
