@@ -342,34 +342,23 @@ static ssize_t swap_queues_show(struct device *dev, struct device_attribute *att
 }
 static DEVICE_ATTR_RO(swap_queues);
 
-static ssize_t nvme_swap_sum(struct device *dev, char *buf, size_t offset)
-{
-	struct nvme_swap *swap = READ_ONCE(to_nvme_dev(dev_get_drvdata(dev))->swap);
-	unsigned long sum = 0;
-	unsigned int i;
+/* A counter of each queue, and a file with their sum */
+#define NVME_SWAP_SUM_ATTR(name, counter)						\
+static ssize_t name##_show(struct device *dev, struct device_attribute *attr, char *buf) \
+{											\
+	struct nvme_swap *swap = READ_ONCE(to_nvme_dev(dev_get_drvdata(dev))->swap);	\
+	unsigned long sum = 0;								\
+	unsigned int i;									\
+											\
+	for (i = 0; swap && i < swap->max; i++)						\
+		sum += READ_ONCE(swap->queue[i].counter);				\
+	return sysfs_emit(buf, "%lu\n", sum);						\
+}											\
+static DEVICE_ATTR_RO(name)
 
-	for (i = 0; swap && i < swap->max; i++)
-		sum += READ_ONCE(*(unsigned long *)((void *)&swap->queue[i] + offset));
-	return sysfs_emit(buf, "%lu\n", sum);
-}
-
-static ssize_t swap_reads_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return nvme_swap_sum(dev, buf, offsetof(struct nvme_swap_queue, over));
-}
-static DEVICE_ATTR_RO(swap_reads);
-
-static ssize_t swap_retries_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return nvme_swap_sum(dev, buf, offsetof(struct nvme_swap_queue, retries));
-}
-static DEVICE_ATTR_RO(swap_retries);
-
-static ssize_t swap_timeouts_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return nvme_swap_sum(dev, buf, offsetof(struct nvme_swap_queue, timeouts));
-}
-static DEVICE_ATTR_RO(swap_timeouts);
+NVME_SWAP_SUM_ATTR(swap_reads, over);
+NVME_SWAP_SUM_ATTR(swap_retries, retries);
+NVME_SWAP_SUM_ATTR(swap_timeouts, timeouts);
 
 static struct attribute *nvme_swap_attrs[] = {
 	&dev_attr_swap_queues.attr,

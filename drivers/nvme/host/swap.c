@@ -316,7 +316,12 @@ out:
 	rcu_read_unlock();
 }
 
-/* Changes only while the request queue is frozen: not under who has a reference to it. */
+/*
+ * Normally this changes only while the request queue is frozen, and so not under a caller
+ * that has a reference to it. With nvme_core.multipath=N the namespaces of two controllers
+ * share @head, and only the one that is revalidated is frozen: a command of the other one
+ * may be set up with the old format, as in nvme_setup_rw().
+ */
 static bool nvme_swap_format_ok(const struct nvme_ns_head *head)
 {
 	/* A page is one PRP entry. */
