@@ -279,8 +279,10 @@ static const struct scaleswap_read_ops *ssw_ops(const struct swap_info_struct *s
 
 /*
  * What goes past the block layer must not go past a limit that somebody has set.
- * Writeback throttling has nothing to say about reads. A reference to the queue keeps
- * the list of limits; if it is frozen the driver will find that, too.
+ * Writeback throttling limits no reads. It judges by their latency how much may be written
+ * meanwhile, and does not see these: it then throttles less than the drive would need. A
+ * reference to the queue keeps the list of limits; if it is frozen the driver will find
+ * that, too.
  */
 static bool ssw_limited(struct request_queue *q)
 {
