@@ -32,7 +32,7 @@ help:
 	@echo '  make test        KUnit and selftests in guests; ends with N passed, N failed, N skipped'
 	@echo '  make test-debug  the same under lockdep, KASAN and DEBUG_VM'
 	@echo '  make test-upstream  the base kernel'\''s own selftests that swap, compared with the base'
-	@echo '  make check       checkpatch, sparse, kernel-doc, builds on/off/without memcg, export'
+	@echo '  make check       checkpatch, sparse, kernel-doc, builds on/off/without memcg/PREEMPT_RT/clang, export'
 	@echo '  make bench       benchmarks; raw results in bench/results'
 	@echo
 	@echo '  make deps        install the Debian packages that are missing (as root)'
@@ -48,7 +48,7 @@ help:
 	@echo '  BUILD=DIR    where all is built             [$(BUILD)]'
 	@echo '  KSRC=DIR     a plain $(shell sed -n s/^series=//p BASE).y tree as the base     [the Debian package]'
 	@echo '  JOBS=N       parallel jobs                  [$(JOBS)]'
-	@echo '  CONFIG=NAME  test debug lockstat demo off nomemcg, base-test base-lockstat  [$(CONFIG)]'
+	@echo '  CONFIG=NAME  test debug lockstat demo off nomemcg preempt rt, base-test base-lockstat  [$(CONFIG)]'
 	@echo '  boot:    SCRIPT=FILE  ARGS="arguments of SCRIPT"  BOOT="options of scripts/boot"'
 	@echo '  refresh: PATCH=NNN-subsystem-what.patch  the hook that takes edits of base files'
 	@echo '  export:  OUT=DIR        deb: DEBCONFIG=FILE'
