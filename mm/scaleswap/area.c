@@ -189,6 +189,7 @@ int __scaleswap_swapon(struct swap_info_struct *si, const union swap_header *hea
 	area->si = si;
 	area->dev_node = ssw_device_node(si);
 	ssw_thread_area_init(area);
+	ssw_discard_area_init(area);
 	ssw_fault_area_init(area);
 	area->stat = alloc_percpu(struct ssw_area_stat);
 	if (!area->stat)
@@ -320,9 +321,10 @@ void __scaleswap_swapoff(struct swap_info_struct *si)
 		ssw_queue_max_keep(area->space->queue_max);
 	mutex_unlock(&ssw_mutex);
 
-	/* Allocators that found it in a search order, and the delegator's timer. */
+	/* Allocators that found it in a search order; the delegator's timer; discards. */
 	synchronize_rcu();
 	timer_shutdown_sync(&area->timer);
+	ssw_discard_area_exit(area);
 	ssw_space_free(area->space);
 	kobject_put(&area->kobj);
 }

@@ -38,6 +38,7 @@
 #include <linux/seqlock.h>
 #include <linux/swap.h>
 #include <linux/timer.h>
+#include <linux/workqueue.h>
 
 #include "space.h"
 
@@ -192,6 +193,7 @@ struct ssw_area_stat {
  * @reclaim: where to look next for slots with nothing but their swap cache; a
  *           hint
  * @timer: has the delegator look after the area
+ * @discard: discards emptied clusters
  * @fs_ops: the file system does the I/O; fixed, as the next two
  * @can_bio: polled bios can be read by
  * @can_direct: pages can be read directly; see struct scaleswap_read_ops
@@ -211,6 +213,7 @@ struct ssw_area {
 	struct ssw_space *space;
 	unsigned int reclaim;
 	struct timer_list timer;
+	struct work_struct discard;
 	bool fs_ops;
 	bool can_bio;
 	bool can_direct;
@@ -331,7 +334,13 @@ u32 ssw_mm_id(struct mm_struct *mm);
 extern unsigned int ssw_wake_threshold;
 void ssw_thread_area_init(struct ssw_area *area);
 void ssw_thread_notice(struct ssw_area *area, unsigned int queued);
+void ssw_token_get(struct ssw_space *space);
 int ssw_thread_init(void);
+
+/* discard.c */
+void ssw_discard_area_init(struct ssw_area *area);
+void ssw_discard_queue(struct ssw_area *area);
+void ssw_discard_area_exit(struct ssw_area *area);
 
 /* stat.c */
 DECLARE_PER_CPU(u64 [SSW_NR_STAT_ITEMS], ssw_stat);

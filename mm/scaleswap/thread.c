@@ -2,10 +2,15 @@
 /*
  * ScaleSwap: delegator kthreads.
  *
- * One a CPU. Nobody waits for them: they look after areas whose home CPU does
- * not swap just now, so that what others have freed there is not left lying:
- * emptied clusters, their tables, and discards. An area whose home CPU is
- * offline is looked after by the CPU that noticed.
+ * One a CPU. They service areas whose home CPU does not swap at the moment: a
+ * delegator drains the area's queue, gives back the tables of clusters that
+ * other CPUs have emptied, and queues the area's discards. The delegator of the
+ * CPU that noticed services an area whose home CPU is offline.
+ *
+ * CPU offline, and with it suspend, waits until a delegator parks. So a
+ * delegator never does I/O, nor anything else that waits for a device: discards
+ * are work items (discard.c). All that it waits for is a token, which another
+ * CPU holds for microseconds.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -104,32 +109,19 @@ void ssw_thread_notice(struct ssw_area *area, unsigned int queued)
 	}
 }
 
-/* Does not return without the token. Who holds it does so for microseconds. */
-static void ssw_token_get(struct ssw_space *space)
+/**
+ * ssw_token_get - become the owner
+ * @space: the area's slots
+ *
+ * Another owner holds the token for microseconds, with preemption off.
+ *
+ * Context: process context, may sleep before it has the token. Preemption is off
+ * from then on until ssw_token_release().
+ */
+void ssw_token_get(struct ssw_space *space)
 {
 	while (!ssw_token_trylock(space)) {
 		cpu_relax();
-		cond_resched();
-	}
-}
-
-static void ssw_area_discard(struct ssw_area *area)
-{
-	struct ssw_space *space = area->space;
-	struct ssw_cluster *ci;
-
-	while (!kthread_should_park() && !READ_ONCE(space->closed)) {
-		ssw_token_get(space);
-		ci = ssw_cluster_stale(space);
-		ssw_token_release(space);
-		if (!ci)
-			return;
-		swap_area_discard(area->si, (ci - space->cluster) * SSW_CLUSTER_SLOTS,
-				  SSW_CLUSTER_SLOTS);
-		ssw_cluster_discarded(space, ci);
-		ssw_token_get(space);
-		ssw_drain(space, NULL, SSW_BY_DELEGATOR);
-		ssw_token_release(space);
 		cond_resched();
 	}
 }
@@ -148,8 +140,8 @@ static void ssw_area_work(struct ssw_area *area)
 			trace_scaleswap_drain(area->si->type, nr);
 		cond_resched();
 	} while (nr && !kthread_should_park());
-	if (space->discard)
-		ssw_area_discard(area);
+	if (!list_empty(&space->stale))
+		ssw_discard_queue(area);
 	/* What is left because the CPU goes offline, ssw_thread_park() finds. */
 	if (kthread_should_park())
 		set_bit(area->si->type, this_cpu_ptr(&ssw_delegators)->pending);

@@ -4,6 +4,7 @@
 #define SSW_DM_H
 
 #include <linux/dm-ioctl.h>
+#include <sys/sysmacros.h>
 
 /* The device that the functions below are about: one of several may lie on another. */
 static const char *dm_name = "sswdm";

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: discards of clusters that have become empty.
+ *
+ * A discard waits for the device, and a device may not answer for as long as it
+ * likes: a suspended dm table, a controller in reset, any drive while the system
+ * sleeps. So discards have a work item, one an area, on an unbound workqueue.
+ * CPU offline, suspend and hibernation do not wait for it, and a device that
+ * does not answer delays the discards of its own area alone.
+ *
+ * The workqueue is not a freezable one: the freezer would wait for the work in
+ * progress, and so for the device. While devices sleep the work sleeps in the
+ * block layer, as si->discard_work of a plain area does.
+ *
+ * Nothing waits for a discard but swapoff, which waits for the one in flight:
+ * an allocation that finds no clean cluster takes one without discarding it.
+ */
+#include <linux/sched.h>
+#include <linux/swap.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+
+static void ssw_discard_work(struct work_struct *work)
+{
+	struct ssw_area *area = container_of(work, struct ssw_area, discard);
+	struct ssw_space *space = area->space;
+	struct ssw_cluster *ci;
+
+	/* The reference keeps swapoff from closing the device meanwhile. */
+	if (!percpu_ref_tryget_live(&area->si->users))
+		return;
+	while (!READ_ONCE(space->closed)) {
+		ssw_token_get(space);
+		ci = ssw_cluster_stale(space);
+		ssw_token_release(space);
+		if (!ci)
+			break;
+		swap_area_discard(area->si, (ci - space->cluster) * SSW_CLUSTER_SLOTS,
+				  SSW_CLUSTER_SLOTS);
+		ssw_cluster_discarded(space, ci);
+		ssw_token_get(space);
+		ssw_drain(space, NULL, SSW_BY_HOLDER);
+		ssw_token_release(space);
+		cond_resched();
+	}
+	percpu_ref_put(&area->si->users);
+}
+
+/**
+ * ssw_discard_area_init - prepare an area's discards
+ * @area: the area
+ *
+ * Context: before any other CPU can see @area.
+ */
+void ssw_discard_area_init(struct ssw_area *area)
+{
+	INIT_WORK(&area->discard, ssw_discard_work);
+}
+
+/**
+ * ssw_discard_queue - have the clusters discarded that wait for it
+ * @area: a per-core area; the caller holds a reference on its si->users
+ *
+ * Context: any; does not wait.
+ */
+void ssw_discard_queue(struct ssw_area *area)
+{
+	queue_work(system_unbound_wq, &area->discard);
+}
+
+/**
+ * ssw_discard_area_exit - end an area's discards
+ * @area: the area; its si->users is dead, or it was never enabled
+ *
+ * The work that still runs has no reference any more, so it only returns.
+ *
+ * Context: process context, may sleep.
+ */
+void ssw_discard_area_exit(struct ssw_area *area)
+{
+	disable_work_sync(&area->discard);
+}
