@@ -222,6 +222,7 @@ static unsigned int ssw_cluster_take(struct ssw_space *space,
 				break;
 		}
 	}
+	space->scanned += min(at + nr, SSW_CLUSTER_SLOTS) - from;
 	if (at >= SSW_CLUSTER_SLOTS)
 		return SSW_CLUSTER_SLOTS;
 
@@ -257,6 +258,17 @@ static bool ssw_cluster_try(struct ssw_space *space, struct ssw_cluster *ci,
 	return true;
 }
 
+/* Begin a new search for blocks if a slot was freed since the last one began. */
+static void ssw_space_search(struct ssw_space *space)
+{
+	if (READ_ONCE(space->quiet))
+		return;
+	space->search++;
+	WRITE_ONCE(space->quiet, 1);
+	/* Barrier F. */
+	smp_mb();
+}
+
 /*
  * The cluster of a cursor has nothing more for it. That it was current may be all
  * that kept it when it became empty.
@@ -274,7 +286,8 @@ static void ssw_cursor_leave(struct ssw_space *space, struct ssw_cursor *cursor)
 
 /*
  * Look through at most SSW_FRAG_TRIES clusters of a list. One that has no
- * block of the order goes to the end of @park.
+ * block of the order goes to the end of @park. If @park begins with one that this
+ * search has seen, it has seen them all, and they are not read again.
  */
 static bool ssw_cluster_try_list(struct ssw_space *space, struct list_head *list,
 				 struct list_head *park, struct ssw_task *task)
@@ -282,14 +295,19 @@ static bool ssw_cluster_try_list(struct ssw_space *space, struct list_head *list
 	struct ssw_cluster *first = NULL;
 	unsigned int i;
 
+	ssw_space_search(space);
 	for (i = 0; i < SSW_FRAG_TRIES && !list_empty(list); i++) {
 		struct ssw_cluster *ci;
+		bool seen;
 
 		ci = list_first_entry(list, struct ssw_cluster, list);
-		if (ci == first)
+		/* A single slot may be had from a cluster without a block. */
+		seen = ci->seen == space->search && ci->order == task->order;
+		if (ci == first || (seen && list == park))
 			break;
-		if (ssw_cluster_try(space, ci, 0, task))
+		if (!seen && ssw_cluster_try(space, ci, 0, task))
 			return true;
+		ci->seen = space->search;
 		if (list == park && !first)
 			first = ci;
 		list_move_tail(&ci->list, park);
@@ -558,9 +576,11 @@ unsigned int ssw_cluster_queue(struct ssw_space *space, struct ssw_cluster *ci)
 unsigned int ssw_cluster_freed(struct ssw_space *space, struct ssw_cluster *ci,
 			       unsigned int nr)
 {
-	/* Barriers B and C. */
+	/* Barriers B, C and F. */
 	int left = atomic_sub_return(nr, &ci->used);
 
+	if (READ_ONCE(space->quiet))
+		WRITE_ONCE(space->quiet, 0);
 	if (!left || READ_ONCE(ci->state) == SSW_CL_FULL)
 		return ssw_cluster_queue(space, ci);
 	/* A slot of a cluster that some list leads to: not full any more. */

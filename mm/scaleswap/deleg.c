@@ -22,7 +22,7 @@
 
 #include "space.h"
 
-/* How many entries of a queue to work off while the token is held. */
+/* How many entries of a queue to drain while the token is held, at most. */
 unsigned int ssw_batch = SSW_BATCH_DEFAULT;
 
 /**
@@ -109,8 +109,8 @@ static struct llist_node *ssw_queue_take(struct ssw_space *space)
  * @own: the caller's own task if it has one in the queue, or NULL
  * @by: as whom the caller does the others' tasks
  *
- * Context: token held. A bounded amount of work; the rest stays for the next
- * time.
+ * Context: token held. A bounded amount of work, in entries and in words that are
+ * read for them; the rest stays for the next time.
  * Return: how many entries were worked off.
  */
 unsigned int ssw_drain(struct ssw_space *space, const struct ssw_task *own,
@@ -121,7 +121,8 @@ unsigned int ssw_drain(struct ssw_space *space, const struct ssw_task *own,
 
 	lockdep_assert_held(&space->token);
 
-	for (nr = 0; nr < batch; nr++) {
+	space->scanned = 0;
+	for (nr = 0; nr < batch && space->scanned < SSW_DRAIN_WORDS; nr++) {
 		struct llist_node *link = space->backlog;
 		struct ssw_node *node;
 

@@ -38,6 +38,9 @@
  *      done was acquired. After the release the task is gone.
  *   E. Owner: full = 1, full barrier, look into the queue. Whoever frees:
  *      queue the cluster (a full barrier), read full. See ssw_space.full.
+ *   F. Owner: quiet = 1, full barrier, read used and words. A CPU that frees:
+ *      lower used (a full barrier), read quiet. Either the owner sees that the
+ *      slot is free, or the search is not the current one any more.
  */
 #ifndef _MM_SCALESWAP_SPACE_H
 #define _MM_SCALESWAP_SPACE_H
@@ -112,6 +115,7 @@ enum ssw_state {
  * @state: enum ssw_state; owner, and see barrier B
  * @order: owner; the order that it was last used for from empty
  * @nr_bad: how many are bad; fixed
+ * @seen: owner; the last search that found no block of @order here
  * @node: in the queue, to tell the owner of free slots
  * @list: owner
  */
@@ -122,6 +126,7 @@ struct ssw_cluster {
 	u8 state;
 	u8 order;
 	u16 nr_bad;
+	u32 seen;
 	struct ssw_node node;
 	struct list_head list;
 } ____cacheline_aligned;
@@ -160,6 +165,8 @@ struct ssw_cursor {
  *           set before the area is enabled
  * @closed: no more allocation; swapoff waits an RCU grace period after setting it
  * @full: a hint that no slot is free; the owner sets it, barrier E
+ * @quiet: a hint that no slot was freed since the current search for blocks began;
+ *         the owner sets it, barrier F
  * @token: see the top of this file
  * @queue: tasks, and clusters that got free slots; any CPU adds, the owner takes
  * @nr_queued: clusters in @queue and @backlog
@@ -173,6 +180,8 @@ struct ssw_cursor {
  * @allocated: owner; slots ever allocated
  * @nr_tables: owner; tables in use
  * @queue_max: owner; most entries ever found in @queue
+ * @search: owner; number of the current search for blocks, see @quiet
+ * @scanned: owner; words read since the current drain of the queue began
  */
 struct ssw_space {
 	struct ssw_area *area;
@@ -184,6 +193,7 @@ struct ssw_space {
 	bool discard;
 	bool closed;
 	int full;
+	int quiet;
 
 	struct llist_head queue ____cacheline_aligned_in_smp;
 	atomic_t nr_queued;
@@ -199,6 +209,8 @@ struct ssw_space {
 	u64 allocated;
 	unsigned int nr_tables;
 	unsigned int queue_max;
+	u32 search;
+	unsigned int scanned;
 };
 
 /**
@@ -271,6 +283,8 @@ unsigned int ssw_cluster_queue(struct ssw_space *space, struct ssw_cluster *ci);
 /* deleg.c */
 #define SSW_BATCH_DEFAULT	64
 #define SSW_BATCH_MAX		256
+/* As many as one request may read: a drain reads at most twice that. */
+#define SSW_DRAIN_WORDS		(16 * SSW_CLUSTER_SLOTS)
 extern unsigned int ssw_batch;
 void ssw_token_init(struct ssw_space *space);
 bool ssw_token_trylock(struct ssw_space *space);

@@ -147,6 +147,22 @@ static bool test_cursor(const struct ssw_space *space, const struct ssw_cluster 
 	return false;
 }
 
+/* Is there a block of the cluster's order? */
+static bool test_block(struct ssw_space *space, struct ssw_cluster *ci)
+{
+	unsigned int nr = 1U << ci->order, at, i;
+
+	for (at = 0; at < SSW_CLUSTER_SLOTS; at += nr) {
+		for (i = 0; i < nr; i++) {
+			if (atomic64_read(&ci->table->word[at + i]) != SSW_WORD_FREE)
+				break;
+		}
+		if (i == nr)
+			return true;
+	}
+	return false;
+}
+
 void test_space_check(struct ssw_space *space)
 {
 	unsigned int n = space->nr_clusters, tables = 0, queued = 0, all_free = 0;
@@ -209,6 +225,10 @@ void test_space_check(struct ssw_space *space)
 				  "cluster %u is lost: on no list, not queued, %u free slots",
 				  i, nr_free);
 		}
+		/* Barrier F. */
+		ssw_check(!space->quiet || ci->seen != space->search ||
+			  !test_block(space, ci),
+			  "cluster %u: said to have no block of order %u", i, ci->order);
 		ssw_check(used || atomic_read(&ci->queued) || test_cursor(space, ci),
 			  "cluster %u is empty, but keeps its table", i);
 	}

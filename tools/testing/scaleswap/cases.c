@@ -216,6 +216,107 @@ static void case_late_notice(void)
 	test_space_free(space);
 }
 
+/* Take all in pairs, and give back one of each: free slots, but no pair. */
+static struct ssw_space *halves(unsigned int clusters)
+{
+	struct ssw_space *space = test_space_new(clusters * SSW_CLUSTER_SLOTS, NULL, 0);
+	unsigned int slot;
+
+	for (unsigned int i = 0; i < clusters * SSW_CLUSTER_SLOTS / 2; i++)
+		get(space, 1);
+	for (slot = 1; slot < space->nr_slots; slot += 2)
+		put(space, slot, 1);
+	test_drain(space);
+	test_space_check(space);
+	return space;
+}
+
+static void halves_gone(struct ssw_space *space)
+{
+	for (unsigned int slot = 0; slot < space->nr_slots; slot += 2)
+		put(space, slot, 1);
+	test_drain(space);
+	test_token_get(space);
+	ssw_space_trim(space);
+	ssw_token_release(space);
+	test_space_check(space);
+	test_space_free(space);
+}
+
+static enum ssw_result get_pair(struct ssw_space *space, unsigned int *slot)
+{
+	enum ssw_result result;
+
+	space->scanned = 0;
+	result = test_alloc(space, true, 1, 0, SSW_WORD_ONE, slot, NULL, NULL);
+	test_space_check(space);
+	return result;
+}
+
+/*
+ * That there is no pair is found out a few clusters at a time, and then known until
+ * a slot is freed. Single slots are found meanwhile.
+ */
+static void case_no_block(void)
+{
+	struct ssw_space *space = halves(40);
+	unsigned int slot, again, i;
+
+	for (int round = 0; round < 3; round++) {
+		unsigned int words = 0;
+
+		for (i = 0; i < 40; i++) {
+			ssw_check(get_pair(space, &slot) == SSW_NO_BLOCK, "a pair at %u", slot);
+			if (!space->scanned)
+				break;
+			words += space->scanned;
+			ssw_check(space->scanned <= SSW_DRAIN_WORDS, "%u words",
+				  space->scanned);
+		}
+		ssw_check(i > 1 && i < 40, "known after %u requests", i);
+		ssw_check(words == space->nr_slots, "%u words read of %u", words,
+			  space->nr_slots);
+		/* Not a reason to look again, as nothing was freed. */
+		slot = get(space, 0);
+		ssw_check(slot % 2, "slot %u", slot);
+		ssw_check(get_pair(space, &again) == SSW_NO_BLOCK && !space->scanned,
+			  "%u words", space->scanned);
+		put(space, slot, 1);
+	}
+	/* One is freed, in the cluster that was looked at first. */
+	put(space, 20, 1);
+	for (i = 0; get_pair(space, &slot) != SSW_OK; i++)
+		ssw_check(i < 40, "the pair is not found");
+	ssw_check(slot == 20, "slot %u", slot);
+	put(space, 21, 1);
+	halves_gone(space);
+}
+
+/* Requests that read much are not all done with the token held once. */
+static void case_scan_limit(void)
+{
+	struct ssw_space *space = halves(20 * 8);
+	struct ssw_task task[20];
+	unsigned int done = 0, nr;
+
+	for (int i = 0; i < 20; i++) {
+		task[i] = (struct ssw_task){ .node.task = true, .order = 1, .word = SSW_WORD_ONE };
+		llist_add(&task[i].node.link, &space->queue);
+	}
+	for (int i = 0; done < 20; i++) {
+		test_token_get(space);
+		nr = ssw_drain(space, NULL, SSW_BY_HOLDER);
+		ssw_check(nr && space->scanned <= 2 * SSW_DRAIN_WORDS, "%u requests, %u words",
+			  nr, space->scanned);
+		ssw_token_release(space);
+		ssw_check(i || nr < 20, "all done at once");
+		done += nr;
+	}
+	for (int i = 0; i < 20; i++)
+		ssw_check(task[i].done && task[i].result == SSW_NO_BLOCK, "request %d", i);
+	halves_gone(space);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -225,6 +326,8 @@ static const struct {
 	{ "lanes", case_lanes },
 	{ "counted_twice", case_counted_twice },
 	{ "late_notice", case_late_notice },
+	{ "no_block", case_no_block },
+	{ "scan_limit", case_scan_limit },
 };
 
 int main(int argc, char **argv)

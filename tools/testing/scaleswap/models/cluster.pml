@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * cluster.c: barriers B, C and E of space.h, and a cluster's life.
+ * cluster.c: barriers B, C, E and F of space.h, and a cluster's life.
  *
  * One cluster of a few slots. An owner allocates single slots, others free them,
  * a delegator works off the queue, trims and discards. What the owner stores
  * gets to memory when it likes and in any order, unless a barrier says otherwise:
- * each of the three variables that others read has a store buffer, that a process
+ * each of the four variables that others read has a store buffer, that a process
  * of its own empties. What others do is read-modify-write and loads after it, so
  * they need no buffer.
  *
@@ -17,6 +17,8 @@
  * run: error -DNO_C
  * run: error -DC_LATE
  * run: error -DNO_E
+ * run: error -DNO_F
+ * run: error -DNO_CLEAR
  * run: error -DNO_CLAIM
  * run: error -DNO_LEAVE_END
  * run: ok -DEQUAL_CAP
@@ -34,10 +36,12 @@ short used;
 byte nfree = CAP;		/* words that are free */
 mtype state = FREE;
 bit queued, area_full, inq;
+bit quiet;
+bit seen;			/* the current search found no slot here */
 
 /* The owner's: what it knows, and what is still in its store buffers. */
 mtype st = FREE;
-bit wait_state, wait_queued, wait_full, full_val;
+bit wait_state, wait_queued, wait_full, full_val, wait_quiet;
 bit backlog, cur;
 bit held_token;
 
@@ -49,7 +53,8 @@ inline flush()
 	d_step {
 		if :: wait_state -> state = st; wait_state = 0 :: else fi;
 		if :: wait_queued -> queued = 0; wait_queued = 0 :: else fi;
-		if :: wait_full -> area_full = full_val; wait_full = 0 :: else fi
+		if :: wait_full -> area_full = full_val; wait_full = 0 :: else fi;
+		if :: wait_quiet -> quiet = 1; wait_quiet = 0 :: else fi
 	}
 }
 
@@ -60,6 +65,7 @@ end:	do
 	:: d_step { wait_state -> state = st; wait_state = 0 }
 	:: d_step { wait_queued -> queued = 0; wait_queued = 0 }
 	:: d_step { wait_full -> area_full = full_val; wait_full = 0 }
+	:: d_step { wait_quiet -> quiet = 1; wait_quiet = 0 }
 	od
 }
 
@@ -155,6 +161,23 @@ inline alloc()
 	fi
 }
 
+/* ssw_cluster_try_list() of an order that finds nothing in the cluster */
+inline search()
+{
+	if
+	:: !quiet && !wait_quiet ->
+		d_step { seen = 0; wait_quiet = 1 };
+#ifndef NO_F
+		flush()
+#endif
+	:: else
+	fi;
+	if
+	:: nfree == 0 -> seen = 1
+	:: else
+	fi
+}
+
 /* ssw_drain() of a cluster, ssw_cluster_returned() */
 inline drain()
 {
@@ -212,6 +235,10 @@ active proctype owner()
 		:: inq -> drain()
 		:: skip
 		fi;
+		if
+		:: st == PART || st == FULL -> search()
+		:: skip
+		fi;
 		alloc();
 		unlock();
 		d_step {
@@ -236,6 +263,12 @@ end:	do
 		/* ssw_slot_free(), ssw_cluster_freed(), ssw_cluster_queue() */
 		nfree++;
 		atomic { used--; left = used };
+#ifndef NO_CLEAR
+		if
+		:: quiet -> quiet = 0
+		:: else
+		fi;
+#endif
 		if
 		:: left == 0 || state == FULL ->
 			atomic { old = queued; queued = 1 };
@@ -321,5 +354,6 @@ active proctype at_rest()
 	assert(!(st == PART && nfree == 0));
 	assert(!((st == PART || st == FULL) && used == 0) || inq || cur);
 	assert(!(st == DISC) || inq);
-	assert(!area_full || nfree == 0)
+	assert(!area_full || nfree == 0);
+	assert(!(quiet && seen) || nfree == 0)
 }
