@@ -62,7 +62,7 @@ static void ssw_meanwhile(void *arg)
 	for (unsigned int at = 0; at < nr_own; at++) {
 		struct ssw_area *area;
 
-		area = READ_ONCE(ssw_areas[READ_ONCE(list->type[at])]);
+		area = rcu_dereference(ssw_areas[READ_ONCE(list->type[at])]);
 		if (!area || !area->space || llist_empty(&area->space->queue) ||
 		    !ssw_token_trylock(area->space))
 			continue;
@@ -200,7 +200,7 @@ enum ssw_result ssw_try_area(unsigned int type, int cpu, bool home, int order,
 	unsigned int slot;
 
 	rcu_read_lock();
-	space = READ_ONCE(ssw_spaces[type]);
+	space = rcu_dereference(ssw_spaces[type]);
 	if (unlikely(!space || READ_ONCE(space->full) || READ_ONCE(space->closed)))
 		goto out;
 	/* A folio in one piece needs a place in one piece on the device. */
@@ -240,7 +240,7 @@ static enum ssw_result ssw_try_reclaim(unsigned int type, int cpu, int order,
 	si = swp_swap_info(swp_entry(type, 0));
 	if (!si || !percpu_ref_tryget_live(&si->users))
 		return SSW_FULL;
-	area = READ_ONCE(ssw_areas[type]);
+	area = ssw_area_held(type);
 	if (area && area->space && ssw_area_reclaim(area))
 		result = ssw_try_foreign(type, cpu, order, entry);
 	percpu_ref_put(&si->users);
@@ -439,7 +439,7 @@ void __scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
 		return;
 	}
 	ssw_stat_add(SSW_ALLOC_PLAIN, pages);
-	ssw_area_count(READ_ONCE(ssw_areas[swp_type(entry)]), true, pages);
+	ssw_area_count(ssw_area_held(swp_type(entry)), true, pages);
 }
 
 /**
@@ -459,7 +459,7 @@ swp_entry_t scaleswap_alloc_type(unsigned int type)
 	unsigned int slot;
 
 	rcu_read_lock();
-	space = READ_ONCE(ssw_spaces[type]);
+	space = rcu_dereference(ssw_spaces[type]);
 	if (space && ssw_area_alloc(space->area, cpu, false, 0, 0, SSW_WORD_ONE,
 				    &slot) == SSW_OK)
 		entry = swp_entry(type, slot);
@@ -486,7 +486,7 @@ bool __scaleswap_throttle(void)
 		si = swp_swap_info(swp_entry(type, 0));
 		if (!si || !percpu_ref_tryget_live(&si->users))
 			continue;
-		area = READ_ONCE(ssw_areas[type]);
+		area = ssw_area_held(type);
 		if (area && area->space && !READ_ONCE(area->space->full) && si->bdev) {
 			blkcg_schedule_throttle(si->bdev->bd_disk, true);
 			found = true;

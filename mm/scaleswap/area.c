@@ -39,13 +39,13 @@ s16 scaleswap_home[1 << MAX_SWAPFILES_SHIFT] = {
  * By swap type. Set and cleared under ssw_mutex; what is cleared is freed after
  * an RCU grace period.
  */
-struct ssw_area *ssw_areas[MAX_SWAPFILES];
+struct ssw_area __rcu *ssw_areas[MAX_SWAPFILES];
 
 /*
  * The slots of per-core areas by swap type, as ssw_areas[]->space, for those who
  * need nothing else. A corrupted entry may have a type that is no swap area.
  */
-struct ssw_space *ssw_spaces[1 << MAX_SWAPFILES_SHIFT];
+struct ssw_space __rcu *ssw_spaces[1 << MAX_SWAPFILES_SHIFT];
 
 /* How many enabled areas are bound and how many are plain. */
 unsigned int ssw_nr_bound;
@@ -158,8 +158,7 @@ static int ssw_area_setup(struct ssw_area *area, const union swap_header *header
 	 * follows these pointers under RCU.
 	 */
 	smp_store_release(&area->space, space);
-	/* As above. */
-	smp_store_release(&ssw_spaces[si->type], space);
+	rcu_assign_pointer(ssw_spaces[si->type], space);
 	/* The header is bad, too, but has not been counted as a page. */
 	si->pages -= si->max - nr_slots + space->nr_bad - 1;
 	if (!si->pages) {
@@ -202,7 +201,7 @@ int __scaleswap_swapon(struct swap_info_struct *si, const union swap_header *hea
 	else if (home == SSW_BIND_OFF)
 		home = SSW_NO_HOME;
 	ssw_set_home(si->type, home);
-	WRITE_ONCE(ssw_areas[si->type], area);
+	rcu_assign_pointer(ssw_areas[si->type], area);
 	mutex_unlock(&ssw_mutex);
 	kfree(nr_areas);
 
@@ -236,7 +235,7 @@ void __scaleswap_enabled(struct swap_info_struct *si)
 	int home;
 
 	mutex_lock(&ssw_mutex);
-	area = ssw_areas[si->type];
+	area = ssw_area_locked(si->type);
 	home = scaleswap_home[si->type];
 	if (home >= 0 && !area->enabled)
 		pr_info("swap area %u is bound to CPU %d\n", si->type, home);
@@ -264,10 +263,12 @@ void __scaleswap_enabled(struct swap_info_struct *si)
  */
 bool __scaleswap_shown(const struct swap_info_struct *si)
 {
+	struct ssw_area *area;
 	bool shown;
 
 	mutex_lock(&ssw_mutex);
-	shown = si->swap_file && ssw_areas[si->type] && ssw_areas[si->type]->enabled;
+	area = ssw_area_locked(si->type);
+	shown = si->swap_file && area && area->enabled;
 	mutex_unlock(&ssw_mutex);
 	return shown;
 }
@@ -281,7 +282,7 @@ void __scaleswap_close(struct swap_info_struct *si)
 	struct ssw_space *space;
 
 	mutex_lock(&ssw_mutex);
-	space = ssw_areas[si->type]->space;
+	space = ssw_area_locked(si->type)->space;
 	if (space)
 		WRITE_ONCE(space->closed, true);
 	mutex_unlock(&ssw_mutex);
@@ -297,9 +298,9 @@ void __scaleswap_swapoff(struct swap_info_struct *si)
 	struct ssw_area *area;
 
 	mutex_lock(&ssw_mutex);
-	area = ssw_areas[si->type];
-	WRITE_ONCE(ssw_areas[si->type], NULL);
-	WRITE_ONCE(ssw_spaces[si->type], NULL);
+	area = ssw_area_locked(si->type);
+	RCU_INIT_POINTER(ssw_areas[si->type], NULL);
+	RCU_INIT_POINTER(ssw_spaces[si->type], NULL);
 	mutex_unlock(&ssw_mutex);
 	if (!area)
 		return;

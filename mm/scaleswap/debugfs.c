@@ -51,7 +51,7 @@ static loff_t ssw_slots_find(loff_t pos)
 			u64 word = SSW_WORD_FREE;
 
 			rcu_read_lock();
-			area = READ_ONCE(ssw_areas[type]);
+			area = rcu_dereference(ssw_areas[type]);
 			more = area && area->space && slot < area->space->nr_slots;
 			if (more) {
 				slot = ssw_slot_next(area->space, slot);
@@ -90,7 +90,7 @@ static int ssw_slots_show(struct seq_file *m, void *v)
 	struct ssw_area *area;
 
 	rcu_read_lock();
-	area = READ_ONCE(ssw_areas[type]);
+	area = rcu_dereference(ssw_areas[type]);
 	if (area && area->space)
 		word = ssw_slot_read(area->space, slot);
 	rcu_read_unlock();

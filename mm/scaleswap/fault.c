@@ -478,7 +478,7 @@ struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy 
 				 pgoff_t ilx, struct vm_fault *vmf,
 				 ssw_readahead_fn vma_readahead)
 {
-	struct ssw_area *area = READ_ONCE(ssw_areas[swp_type(entry)]);
+	struct ssw_area *area = ssw_area_held(swp_type(entry));
 	struct ssw_read read = {
 		.plug = SSW_CRITICAL,
 		.area = area,

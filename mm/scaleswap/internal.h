@@ -291,14 +291,39 @@ bool ssw_boot_has(enum ssw_mech mech);
 
 /* area.c */
 extern struct mutex ssw_mutex;
-extern struct ssw_area *ssw_areas[MAX_SWAPFILES];
-extern struct ssw_space *ssw_spaces[1 << MAX_SWAPFILES_SHIFT];
+extern struct ssw_area __rcu *ssw_areas[MAX_SWAPFILES];
+extern struct ssw_space __rcu *ssw_spaces[1 << MAX_SWAPFILES_SHIFT];
 extern unsigned int ssw_nr_bound;
 extern unsigned int ssw_nr_plain;
 int ssw_pick_home(const u16 *nr_areas, const unsigned long *cpus,
 		  unsigned int nr_cpus, int dev_node,
 		  const struct ssw_topology *topo);
 int ssw_area_rehome(struct ssw_area *area, int cpu);
+
+/**
+ * ssw_area_locked - the area of a swap type, under ssw_mutex
+ * @type: a swap type below MAX_SWAPFILES
+ *
+ * Context: ssw_mutex held.
+ * Return: the area, NULL if there is none.
+ */
+static inline struct ssw_area *ssw_area_locked(unsigned int type)
+{
+	return rcu_dereference_protected(ssw_areas[type], lockdep_is_held(&ssw_mutex));
+}
+
+/**
+ * ssw_area_held - the area of a swap type that cannot go away
+ * @type: a swap type below MAX_SWAPFILES
+ *
+ * Context: any; the caller has a slot of the area in use, or a reference on
+ * si->users. lockdep knows neither.
+ * Return: the area, NULL if there is none.
+ */
+static inline struct ssw_area *ssw_area_held(unsigned int type)
+{
+	return rcu_dereference_check(ssw_areas[type], true);
+}
 
 /* order.c */
 extern struct ssw_order __percpu *ssw_orders;

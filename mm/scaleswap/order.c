@@ -125,7 +125,7 @@ void ssw_order_rebuild(void)
 	lockdep_assert_held(&ssw_mutex);
 
 	for (type = 0; type < MAX_SWAPFILES; type++) {
-		struct ssw_area *area = ssw_areas[type];
+		struct ssw_area *area = ssw_area_locked(type);
 
 		if (!area || !area->enabled || scaleswap_home[type] < 0)
 			continue;

@@ -94,7 +94,7 @@ unsigned int ssw_queue_max_read(void)
 	mutex_lock(&ssw_mutex);
 	nr = ssw_queue_max;
 	for (type = 0; type < MAX_SWAPFILES; type++) {
-		const struct ssw_area *area = ssw_areas[type];
+		const struct ssw_area *area = ssw_area_locked(type);
 
 		if (area && area->space)
 			nr = max(nr, READ_ONCE(area->space->queue_max));

@@ -27,13 +27,13 @@
  */
 static struct ssw_space *ssw_entry_space(swp_entry_t entry)
 {
-	return READ_ONCE(ssw_spaces[swp_type(entry)]);
+	return rcu_dereference(ssw_spaces[swp_type(entry)]);
 }
 
 /* The area of an entry that is in use. */
 static struct ssw_area *ssw_entry_area(swp_entry_t entry)
 {
-	return READ_ONCE(ssw_areas[swp_type(entry)]);
+	return ssw_area_held(swp_type(entry));
 }
 
 static void ssw_bad_entry(const char *what, swp_entry_t entry)
@@ -383,7 +383,7 @@ unsigned int __scaleswap_inuse(const struct swap_info_struct *si)
 	unsigned int used = 0;
 
 	rcu_read_lock();
-	area = READ_ONCE(ssw_areas[si->type]);
+	area = rcu_dereference(ssw_areas[si->type]);
 	if (area && area->space)
 		used = ssw_area_used(area);
 	rcu_read_unlock();
@@ -400,7 +400,7 @@ unsigned int __scaleswap_inuse(const struct swap_info_struct *si)
  */
 unsigned int scaleswap_next_inuse(struct swap_info_struct *si, unsigned int prev)
 {
-	struct ssw_space *space = READ_ONCE(ssw_areas[si->type])->space;
+	struct ssw_space *space = ssw_area_held(si->type)->space;
 	unsigned long slot = prev + 1UL;
 
 	while (slot < space->nr_slots) {

@@ -166,7 +166,7 @@ static void ssw_thread_fn(unsigned int cpu)
 		si = swp_swap_info(swp_entry(type, 0));
 		if (!si || !percpu_ref_tryget_live(&si->users))
 			continue;
-		area = READ_ONCE(ssw_areas[type]);
+		area = ssw_area_held(type);
 		if (area && area->space)
 			ssw_area_work(area);
 		percpu_ref_put(&si->users);
@@ -183,7 +183,7 @@ static void ssw_thread_park(unsigned int cpu)
 		struct ssw_area *area;
 
 		rcu_read_lock();
-		area = READ_ONCE(ssw_areas[type]);
+		area = rcu_dereference(ssw_areas[type]);
 		if (area && area->space && test_and_clear_bit(type, d->pending))
 			mod_timer(&area->timer, jiffies + SSW_IDLE_DELAY);
 		rcu_read_unlock();
