@@ -124,11 +124,16 @@ const struct ssw_topology ssw_topology = {
 	.distance = ssw_node_distance,
 };
 
-/* The node of a hot-added CPU is known only now. */
+/*
+ * The node of a hot-added CPU is known only now. A CPU that was there before comes
+ * back to its node, and all come back one after the other on resume: each would
+ * rebuild the orders of all.
+ */
 static int ssw_cpu_online(unsigned int cpu)
 {
 	mutex_lock(&ssw_mutex);
-	ssw_order_rebuild();
+	if (ssw_order_outdated(cpu, &ssw_topology))
+		ssw_order_rebuild();
 	mutex_unlock(&ssw_mutex);
 	return 0;
 }

@@ -246,6 +246,7 @@ struct ssw_list {
  * @reclaim_turn: counts areas that were looked through for slots to reclaim
  * @spill_index: index of the foreign area that served last
  * @spill_left: how many more pages to put there before searching again
+ * @node: NUMA node of the CPU when the list was made; under ssw_mutex
  * @list: the areas
  *
  * @turn, @reclaim_turn and @spill_* are hints. They are written without synchronization by
@@ -257,6 +258,7 @@ struct ssw_order {
 	u32 reclaim_turn;
 	u16 spill_index;
 	u16 spill_left;
+	int node;
 	struct ssw_list list;
 };
 
@@ -329,6 +331,7 @@ static inline struct ssw_area *ssw_area_held(unsigned int type)
 extern struct ssw_order __percpu *ssw_orders;
 int ssw_order_init(void);
 void ssw_order_rebuild(void);
+bool ssw_order_outdated(int cpu, const struct ssw_topology *topo);
 void ssw_list_build(struct ssw_list *list, int cpu,
 		    const struct ssw_candidate *cand, unsigned int nr,
 		    const struct ssw_topology *topo);

@@ -144,11 +144,27 @@ void ssw_order_rebuild(void)
 		preempt_disable();
 		write_seqcount_begin(&order->seq);
 		order->list = ssw_scratch;
+		order->node = ssw_topology.cpu_node(cpu);
 		write_seqcount_end(&order->seq);
 		preempt_enable();
 		WRITE_ONCE(order->spill_left, 0);
 		cond_resched();
 	}
+}
+
+/**
+ * ssw_order_outdated - were the search orders made with a CPU on another node?
+ * @cpu: the CPU
+ * @topo: the machine as it is now
+ *
+ * Context: process context, ssw_mutex held.
+ * Return: true if so.
+ */
+bool ssw_order_outdated(int cpu, const struct ssw_topology *topo)
+{
+	lockdep_assert_held(&ssw_mutex);
+
+	return per_cpu_ptr(ssw_orders, cpu)->node != topo->cpu_node(cpu);
 }
 
 /**
@@ -164,7 +180,9 @@ int __init ssw_order_init(void)
 	ssw_orders = alloc_percpu(struct ssw_order);
 	if (!ssw_orders)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		seqcount_init(&per_cpu_ptr(ssw_orders, cpu)->seq);
+		per_cpu_ptr(ssw_orders, cpu)->node = ssw_topology.cpu_node(cpu);
+	}
 	return 0;
 }

@@ -402,12 +402,37 @@ static void ssw_test_pagemap(struct kunit *test)
 	}
 }
 
+static int ssw_test_next_node(int cpu)
+{
+	return ssw_topology.cpu_node(cpu) + 1;
+}
+
+/* A CPU that comes online has search orders rebuilt only if its node is a new one. */
+static void ssw_test_order_outdated(struct kunit *test)
+{
+	static const struct ssw_topology moved = { .cpu_node = ssw_test_next_node };
+	int cpu;
+
+	if (!ssw_orders)
+		kunit_skip(test, "booted without scaleswap=");
+	mutex_lock(&ssw_mutex);
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_FALSE(test, ssw_order_outdated(cpu, &ssw_topology));
+		KUNIT_EXPECT_TRUE(test, ssw_order_outdated(cpu, &moved));
+	}
+	ssw_order_rebuild();
+	for_each_online_cpu(cpu)
+		KUNIT_EXPECT_FALSE(test, ssw_order_outdated(cpu, &ssw_topology));
+	mutex_unlock(&ssw_mutex);
+}
+
 static struct kunit_case ssw_test_cases[] = {
 	KUNIT_CASE(ssw_test_order_distance),
 	KUNIT_CASE(ssw_test_order_cyclic),
 	KUNIT_CASE(ssw_test_order_priority),
 	KUNIT_CASE(ssw_test_order_limits),
 	KUNIT_CASE(ssw_test_order_no_node),
+	KUNIT_CASE(ssw_test_order_outdated),
 	KUNIT_CASE(ssw_test_pick_home),
 	KUNIT_CASE(ssw_test_parse_bind),
 	KUNIT_CASE(ssw_test_parse_boot),
