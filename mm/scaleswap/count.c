@@ -44,9 +44,11 @@ void ssw_count_flush(void)
 }
 
 /**
- * ssw_count_check - see to it that nothing is kept back when little is left
+ * ssw_count_check - ensure that CPUs keep nothing back when little is left
  *
- * For where swap space was taken by others than ssw_count_pages().
+ * For allocations from plain areas, which do not go through ssw_count_pages().
+ * These happen with no per-core area at all, or after ssw_count_flush(), when all
+ * of them are full. It is for the CPUs that have freed in per-core areas since.
  *
  * Context: any but interrupts.
  */

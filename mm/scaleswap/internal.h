@@ -6,7 +6,7 @@
  *
  *   inode->i_rwsem		(swapon holds the swap file's)
  *     kernfs' locks		(kobject_add)
- *     swapon_mutex		(enabling an area)
+ *     swapon_mutex		(enabling an area; a line of /proc/swaps)
  *       ssw_mutex
  *   swap_slots_cache_enable_mutex	(a swapoff that fails)
  *     ssw_mutex
