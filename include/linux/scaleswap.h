@@ -105,7 +105,8 @@ int __scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
 			   unsigned long addr);
 unsigned int __scaleswap_inuse(const struct swap_info_struct *si);
 bool __scaleswap_shown(const struct swap_info_struct *si);
-unsigned long __scaleswap_free_pages(unsigned long free);
+unsigned long __scaleswap_free_pages(unsigned long free, unsigned long total);
+bool __scaleswap_has_areas(void);
 void __scaleswap_mm_init(struct mm_struct *mm);
 void __scaleswap_mm_free(struct mm_struct *mm);
 bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry);
@@ -307,14 +308,16 @@ static inline bool scaleswap_slot_cached(const struct swap_info_struct *si,
 /**
  * scaleswap_free_pages - swap pages that are free, exactly
  * @free: what nr_swap_pages says, which CPUs may not have told everything yet
+ * @total: all swap pages
  *
  * Context: any. May be off while pages are swapped.
- * Return: pages.
+ * Return: pages, at most @total.
  */
-static inline unsigned long scaleswap_free_pages(unsigned long free)
+static inline unsigned long scaleswap_free_pages(unsigned long free,
+						 unsigned long total)
 {
 	if (static_branch_unlikely(&scaleswap_key))
-		return __scaleswap_free_pages(free);
+		return __scaleswap_free_pages(free, total);
 	return free;
 }
 
@@ -486,7 +489,8 @@ static inline bool scaleswap_slot_cached(const struct swap_info_struct *si,
 	return READ_ONCE(si->swap_map[offset]) & SWAP_HAS_CACHE;
 }
 
-static inline unsigned long scaleswap_free_pages(unsigned long free)
+static inline unsigned long scaleswap_free_pages(unsigned long free,
+						 unsigned long total)
 {
 	return free;
 }

@@ -91,13 +91,16 @@ void ssw_count_pages(long pages)
 		ssw_count_flush();
 }
 
-/* See scaleswap_free_pages(). What moves between the two may be missed. */
-unsigned long __scaleswap_free_pages(unsigned long free)
+/*
+ * See scaleswap_free_pages(). What moves between the two may be missed, or be
+ * counted twice.
+ */
+unsigned long __scaleswap_free_pages(unsigned long free, unsigned long total)
 {
 	long sum = free;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
 		sum += atomic_long_read(per_cpu_ptr(&ssw_count, cpu));
-	return max(sum, 0L);
+	return clamp_t(long, sum, 0, total);
 }

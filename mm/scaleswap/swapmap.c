@@ -358,22 +358,24 @@ bool scaleswap_swapped(swp_entry_t entry, unsigned int nr)
  * ssw_area_used - how many slots of an area are in use
  * @area: a per-core area
  *
- * Frees are summed up before allocations are read, so the result may be too
- * high while both go on, but it is zero only if it was.
+ * Frees are summed up before allocations are read, so what is allocated and
+ * freed again in between counts as used. The result may be too high while both
+ * go on, but no higher than the area is large, and it is zero only if it was.
  *
  * Context: any in which @area cannot go away.
- * Return: slots.
+ * Return: slots, at most all.
  */
 unsigned int ssw_area_used(const struct ssw_area *area)
 {
-	u64 freed = 0;
+	u64 freed = 0, used;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
 		freed += READ_ONCE(per_cpu_ptr(area->stat, cpu)->freed);
 	/* Pairs with the full barrier in ssw_release() before it counts. */
 	smp_rmb();
-	return READ_ONCE(area->space->allocated) - freed;
+	used = READ_ONCE(area->space->allocated) - freed;
+	return min_t(u64, used, READ_ONCE(area->si->pages));
 }
 
 /* See scaleswap_inuse(). */

@@ -402,6 +402,48 @@ static void ssw_test_pagemap(struct kunit *test)
 	}
 }
 
+/*
+ * What a reader sees of an area while slots come and go: too few of those freed.
+ * That may be more than there are, but must not be reported.
+ */
+static void ssw_test_used(struct kunit *test)
+{
+	static const struct {
+		u64 freed;
+		unsigned int used;
+	} cases[] = {
+		{ 1000, 0 }, { 999, 1 }, { 901, 99 }, { 900, 100 }, { 899, 100 }, { 0, 100 },
+	};
+	struct swap_info_struct *si = kunit_kzalloc(test, sizeof(*si), GFP_KERNEL);
+	struct ssw_space *space = kunit_kzalloc(test, sizeof(*space), GFP_KERNEL);
+	struct ssw_area *area = kunit_kzalloc(test, sizeof(*area), GFP_KERNEL);
+	int cpu = cpumask_last(cpu_possible_mask);
+
+	KUNIT_ASSERT_NOT_NULL(test, si);
+	KUNIT_ASSERT_NOT_NULL(test, space);
+	KUNIT_ASSERT_NOT_NULL(test, area);
+	area->stat = alloc_percpu(struct ssw_area_stat);
+	KUNIT_ASSERT_NOT_NULL(test, area->stat);
+	area->si = si;
+	area->space = space;
+	si->pages = 100;
+	space->allocated = 1000;
+	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+		per_cpu_ptr(area->stat, cpu)->freed = cases[i].freed;
+		KUNIT_EXPECT_EQ_MSG(test, ssw_area_used(area), cases[i].used,
+				    "%llu freed", cases[i].freed);
+	}
+	free_percpu(area->stat);
+}
+
+/* Pages that one CPU allocated and another freed are in nr_swap_pages or with a CPU. */
+static void ssw_test_free_pages(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, __scaleswap_free_pages(1000000, 1000), 1000);
+	KUNIT_EXPECT_EQ(test, __scaleswap_free_pages(-1000000L, 1000), 0);
+	KUNIT_EXPECT_EQ(test, __scaleswap_free_pages(1000000, 0), 0);
+}
+
 static int ssw_test_next_node(int cpu)
 {
 	return ssw_topology.cpu_node(cpu) + 1;
@@ -439,6 +481,8 @@ static struct kunit_case ssw_test_cases[] = {
 	KUNIT_CASE(ssw_test_entry_roundtrip),
 	KUNIT_CASE(ssw_test_l1tf),
 	KUNIT_CASE(ssw_test_pagemap),
+	KUNIT_CASE(ssw_test_used),
+	KUNIT_CASE(ssw_test_free_pages),
 	{}
 };
 
