@@ -322,6 +322,20 @@ static inline unsigned long scaleswap_free_pages(unsigned long free,
 }
 
 /**
+ * scaleswap_has_areas - are there per-core areas?
+ *
+ * Counting what is in use takes a while for a per-core area, and mms go on being
+ * swapped out meanwhile. So drain_mmlist() does not count, and keeps the mms.
+ *
+ * Context: swapon_mutex held, so that none comes.
+ * Return: true if so, also if the only one is being turned off.
+ */
+static inline bool scaleswap_has_areas(void)
+{
+	return scaleswap_on() && __scaleswap_has_areas();
+}
+
+/**
  * scaleswap_mm_init - a new mm has no number
  * @mm: the mm, maybe copied from another
  *
@@ -493,6 +507,11 @@ static inline unsigned long scaleswap_free_pages(unsigned long free,
 						 unsigned long total)
 {
 	return free;
+}
+
+static inline bool scaleswap_has_areas(void)
+{
+	return false;
 }
 
 static inline void scaleswap_mm_init(struct mm_struct *mm)

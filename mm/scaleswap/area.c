@@ -51,6 +51,12 @@ struct ssw_space __rcu *ssw_spaces[1 << MAX_SWAPFILES_SHIFT];
 unsigned int ssw_nr_bound;
 unsigned int ssw_nr_plain;
 
+/* See scaleswap_has_areas(). */
+bool __scaleswap_has_areas(void)
+{
+	return READ_ONCE(ssw_nr_bound);
+}
+
 /* See scaleswap_table_full(). */
 void __scaleswap_table_full(void)
 {
