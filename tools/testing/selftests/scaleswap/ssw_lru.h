@@ -168,7 +168,7 @@ static inline int cg_remove(const char *group)
 	char path[256];
 
 	snprintf(path, sizeof(path), SSW_CG "/%s", group);
-	for (int i = 0; i < 100; i++) {
+	ssw_for_looks(i) {
 		if (!rmdir(path) || errno == ENOENT)
 			return 0;
 		usleep(20000);
@@ -183,7 +183,7 @@ static inline int cg_fresh(void)
 	int ret = 0;
 
 	/* A number may be that of a group that goes away just now: then another one. */
-	for (int i = 0; i < 50; i++) {
+	ssw_for_looks(i) {
 		ret = cg_remove(GROUP);
 		if (!ret)
 			ret = dump();
@@ -230,7 +230,7 @@ static inline void show_group(void)
 /* Wait until memory.stat, by which reclaim decides what to age, is what is on the lists. */
 static inline bool stats_caught_up(void)
 {
-	for (int i = 0; i < 100; i++) {
+	ssw_for_looks(i) {
 		bool same = !dump();
 
 		for (int l = INACTIVE_ANON; l <= ACTIVE_ANON; l++)
@@ -591,7 +591,7 @@ static inline void group_ends(struct __test_metadata *_metadata)
 {
 	long left = 0;
 
-	for (int i = 0; i < 100; i++) {
+	ssw_for_looks(i) {
 		left = at(ANY, ANON | LOCKED);
 		if (!left)
 			break;
@@ -674,6 +674,70 @@ static inline bool four_cpus(int cpu[4])
 		ASSERT_EQ(0, ssw_areas_on(a, 30000, SSW_MANY));		\
 	} while (0)
 
+/*
+ * Areas whose writes are done when they are submitted: RAM that null_blk keeps, without an
+ * interrupt. On a drive it depends on the speed of the host how many pages are still under
+ * writeback when reclaim comes to them again, and then it takes others: those of other CPUs.
+ */
+#define INSTANT	"/sys/kernel/config/nullb/sswram"
+
+static inline void instant_gone(void)
+{
+	char path[128];
+
+	ssw_swapoff_all();
+	for (int i = 0; i < SSW_MANY; i++) {
+		snprintf(path, sizeof(path), INSTANT "%d/power", i);
+		if (access(path, F_OK))
+			continue;
+		ssw_write(path, "0");
+		snprintf(path, sizeof(path), INSTANT "%d", i);
+		rmdir(path);
+	}
+}
+
+/* One for each online CPU of node @node. 0 or -errno. */
+static inline int instant_on(struct ssw_areas *a, unsigned int pages, int node)
+{
+	static const char * const set[][2] = {
+		{ "blocksize", "4096" }, { "memory_backed", "1" }, { "irqmode", "0" },
+		{ "size", NULL }, { "power", "1" },
+	};
+	char path[128], val[16];
+	cpu_set_t online;
+	int ret;
+
+	instant_gone();
+	memset(a, 0, sizeof(*a));
+	ret = ssw_online(&online);
+	snprintf(val, sizeof(val), "%u", (pages >> 8) + 1);
+	for (int c = 0; c < CPU_SETSIZE && a->n < SSW_MANY && ret >= 0; c++) {
+		if (!CPU_ISSET(c, &online) || ssw_node_of(c) != node)
+			continue;
+		snprintf(path, sizeof(path), INSTANT "%d", a->n);
+		ret = mkdir(path, 0755) ? -errno : 0;
+		for (size_t i = 0; i < ARRAY_SIZE(set) && !ret; i++) {
+			snprintf(path, sizeof(path), INSTANT "%d/%s", a->n, set[i][0]);
+			ret = ssw_write(path, set[i][1] ?: val);
+		}
+		snprintf(a->path[a->n], sizeof(a->path[0]), "/dev/sswram%d", a->n);
+		ret = ret ?: ssw_mkswap(a->path[a->n], pages) ?: ssw_on_cpu(a->path[a->n], c);
+		a->cpu[a->n] = c;
+		a->type[a->n] = ret;
+		a->n += ret >= 0;
+	}
+	if (ret < 0)
+		instant_gone();
+	return ret < 0 ? ret : 0;
+}
+
+#define NEED_INSTANT(a, pages, node)					\
+	do {								\
+		if (access("/sys/kernel/config/nullb", F_OK))		\
+			SKIP(return, "a kernel without null_blk");	\
+		ASSERT_EQ(0, instant_on(a, pages, node));		\
+	} while (0)
+
 /* --- sums ---------------------------------------------------------------------- */
 
 /* memory.numa_stat: "inactive_anon N0=1 N1=2", in bytes. In pages. */
@@ -725,7 +789,7 @@ static inline int sums_differ(bool say)
 	int bad = 0;
 
 	/* Memory statistics of a group may be two seconds old. */
-	for (int i = 0; i < 80; i++) {
+	ssw_for_looks(i) {
 		drain();
 		ssw_write("/proc/sys/vm/stat_refresh", "1");
 		bad = 0;
@@ -742,7 +806,7 @@ static inline int sums_differ(bool say)
 				if (group == stat && all == node)
 					continue;
 				bad++;
-				if (i == 79 && say)
+				if (say && ssw_seconds() >= i_end - 1)
 					printf("# %s of node %d: group %ld on lists, %ld counted; all %ld on lists, %ld counted\n",
 					       list_name[l], n, group, stat, all, node);
 			}
