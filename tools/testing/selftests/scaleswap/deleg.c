@@ -546,7 +546,7 @@ SSW_BODY(deleg, tables)
 		if ((e & SSW_PM_SWAP) && ssw_pm_offset(e) / 512 % 2)
 			madvise(p + i * SSW_PAGE, SSW_PAGE, MADV_DONTNEED);
 	}
-	for (int i = 0; i < 250; i++) {
+	ssw_for_looks(i) {
 		tables = ssw_area(t, "tables");
 		if (tables <= 4)
 			break;
@@ -563,7 +563,7 @@ SSW_BODY(deleg, tables)
 	}
 	/* And all of it. */
 	munmap(p, pages * SSW_PAGE);
-	for (int i = 0; i < 250; i++) {
+	ssw_for_looks(i) {
 		tables = ssw_area(t, "tables");
 		if (!tables)
 			break;
@@ -605,8 +605,11 @@ SSW_BODY(deleg, tracepoints)
 	munmap(p, 1500 * SSW_PAGE);
 	ssw_evict("ssw");
 	/* Nobody else works on that area: the kthread has to. */
-	for (int i = 0; i < 100 && ssw_area(t, "tables"); i++)
+	ssw_for_looks(i) {
+		if (!ssw_area(t, "tables"))
+			break;
 		usleep(50000);
+	}
 	f = fopen("/sys/kernel/tracing/trace", "re");
 	ASSERT_NE(NULL, f);
 	while (fgets(line, sizeof(line), f)) {

@@ -109,7 +109,9 @@ SSW_BODY(device, discard_pages)
 		ssw_evict("ssw");
 		EXPECT_EQ(0, ssw_wrong(p, 1000, round)) TH_LOG("round %d", round);
 		munmap(p, pages * SSW_PAGE);
-		for (int i = 0; i < 250 && discards(NULL) == before; i++) {
+		ssw_for_looks(i) {
+			if (discards(NULL) != before)
+				break;
 			ssw_evict("ssw");
 			usleep(20000);
 		}

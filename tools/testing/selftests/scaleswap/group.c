@@ -32,7 +32,7 @@ static int cg_remove(const char *group)
 	char path[256];
 
 	snprintf(path, sizeof(path), SSW_CG "/%s", group);
-	for (int i = 0; i < 100; i++) {
+	ssw_for_looks(i) {
 		if (!rmdir(path))
 			return 0;
 		usleep(20000);
@@ -62,7 +62,7 @@ static long long cg_disagrees(const char *group)
 {
 	long long diff = 0;
 
-	for (int i = 0; i < 250; i++) {
+	ssw_for_looks(i) {
 		diff = ssw_sum("used") -
 		       cg(group, "memory.swap.current", NULL) / (long long)SSW_PAGE;
 		if (!diff)
@@ -77,7 +77,7 @@ static void uncharged(struct __test_metadata *_metadata, const char *group)
 {
 	long long left = 0;
 
-	for (int i = 0; i < 300; i++) {
+	ssw_for_looks(i) {
 		left = cg(group, "memory.swap.current", NULL);
 		if (!left)
 			break;

@@ -65,7 +65,7 @@ SSW_TEST_F(lru, dump_is_complete)
 	long shards = 0;
 
 	NEED_SHARDS();
-	for (int i = 0; i < 50; i++) {
+	ssw_for_looks(i) {
 		long long allocated = value("allocated");
 
 		ASSERT_EQ(0, dump());
@@ -262,12 +262,14 @@ SSW_BODY(lru, files_return)
 		if (!__test_passed(_metadata))
 			show_group();
 		/* How many shadows may stay depends on statistics, which come late. */
-		for (int i = 0; !step && i < 50; i++) {
-			if (ssw_cgroup_stat(GROUP, "inactive_file") > PAGES * 3000LL)
+		ssw_for_looks(i) {
+			if (step || ssw_cgroup_stat(GROUP, "inactive_file") > PAGES * 3000LL)
 				break;
 			usleep(100000);
 		}
-		for (int i = 0; !step && i < 60; i++) {
+		ssw_for_looks(i) {
+			if (step)
+				break;
 			cg_reclaim(GROUP, PAGES);
 			ASSERT_EQ(0, dump());
 			if (in_dump(memcg, ANY, ANY, FILES) < OWN)
@@ -591,7 +593,7 @@ SSW_BODY(lru, sums)
 	EXPECT_EQ(0, sums_differ(true)) TH_LOG("partly swapped");
 	/* And of the hierarchy, memory.stat. */
 	sum = 0;
-	for (int i = 0; i < 60; i++) {
+	ssw_for_looks(i) {
 		drain();
 		ASSERT_EQ(0, dump());
 		sum = ssw_cgroup_stat(GROUP, "inactive_anon") / (long long)SSW_PAGE -
@@ -608,7 +610,7 @@ SSW_BODY(lru, sums)
 	EXPECT_EQ(0, sums_differ(true)) TH_LOG("after their processes ended");
 	group_ends(_metadata);
 	/* /proc/meminfo has the same. */
-	for (int i = 0; i < 80; i++) {
+	ssw_for_looks(i) {
 		ssw_write("/proc/sys/vm/stat_refresh", "1");
 		ASSERT_EQ(0, dump());
 		sum = in_dump(ANY, ANY, ANY, ANON) * 4 - ssw_meminfo("Active(anon)") -

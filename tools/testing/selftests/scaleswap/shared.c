@@ -318,7 +318,7 @@ SSW_BODY(shared, ksm_thousands)
 	 * there is decided by the group's statistics, which for so few pages
 	 * are brought up to date only every two seconds.
 	 */
-	for (int i = 0; i < 200; i++) {
+	ssw_for_looks(i) {
 		ASSERT_EQ(0, ssw_where(p, MERGED, per));
 		if (per[256] <= MERGED / 10)
 			break;

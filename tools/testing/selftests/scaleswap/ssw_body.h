@@ -302,7 +302,7 @@ static inline long long ssw_used_at_most(long long max)
 {
 	long long used = 0;
 
-	for (int i = 0; i < 300; i++) {
+	ssw_for_looks(i) {
 		used = ssw_sum("used");
 		if (used <= max)
 			break;

@@ -32,6 +32,7 @@
 #include <sys/swap.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
@@ -43,6 +44,26 @@
  */
 #define SSW_TIMEOUT	7200
 #define SSW_TEST_F(fixture, name) TEST_F_TIMEOUT(fixture, name, SSW_TIMEOUT)
+
+/*
+ * How long to wait, in seconds, for what comes of itself: written, freed, counted. Another
+ * guard against hangs. It is long, as a host that is busy makes all of that slow, and
+ * shorter than scripts/boot's, so that a test can say what did not come.
+ */
+#define SSW_PATIENCE	300
+
+static inline long ssw_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/* Look again and again, at least once; the body leaves when it has seen enough. */
+#define ssw_for_looks(i)						\
+	for (long i = 0, i##_end = ssw_seconds() + SSW_PATIENCE;	\
+	     !i || ssw_seconds() < i##_end; i++)
 
 #ifndef MADV_PAGEOUT
 #define MADV_PAGEOUT	21

@@ -54,14 +54,14 @@ in_use() {
 	bash -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' $CG/ssw-hold \
 		"$DIR/stamp" --size 16 --procs 1 --seconds 600 >/dev/null 2>&1 &
 	holder=$!
-	for _ in $(seq 600); do
+	for _ in $(seq 3000); do
 		used=$(awk 'NR > 1 { s += $4 } END { print s + 0 }' /proc/swaps)
 		[ "$used" -gt 4096 ] && break
 		sleep 0.1
 	done
 	# Frozen, so that the numbers stand still while they are compared.
 	echo 1 >$CG/ssw-hold/cgroup.freeze
-	for _ in $(seq 100); do
+	for _ in $(seq 3000); do
 		grep -q '^frozen 1' $CG/ssw-hold/cgroup.events && break
 		sleep 0.1
 	done

@@ -20,7 +20,7 @@ static void check_sums(struct __test_metadata *_metadata, const char *when)
 	 * Slots of pages that are gone are freed a little later. Numbers that
 	 * are to be compared have to be of one moment: no change meanwhile.
 	 */
-	for (int try = 0; try < 50; try++) {
+	ssw_for_looks(try) {
 		FILE *f;
 
 		kb = 0;
