@@ -437,8 +437,11 @@ static u16 *ssw_memcg(swp_entry_t entry)
  * @id: id of a memory cgroup, or 0
  * @nr: how many; all in one cluster and with the same id before
  *
- * Whoever records owns the slots: they are in the swap cache with their folio
- * locked, or they are being torn down. So an exchange of each is enough.
+ * No other caller records for these slots meanwhile: they are in the swap cache
+ * with their folio locked, or they are being torn down. But while they are in the
+ * swap cache, moving charges (cgroup v1) may change a record that is still the
+ * expected one: see scaleswap_cgroup_cmpxchg(). So each is exchanged, and either
+ * the id that was moved to is returned, or nothing is moved.
  *
  * Context: any but interrupts.
  * Return: the id before.
@@ -453,10 +456,11 @@ unsigned short scaleswap_cgroup_record(swp_entry_t entry, unsigned short id,
 	at = ssw_memcg(entry);
 	if (WARN_ON_ONCE(!at))
 		goto out;
-	old = *at;
-	for (; nr; at++, nr--) {
-		VM_WARN_ON_ONCE(*at != old);
-		WRITE_ONCE(*at, id);
+	old = xchg(at, id);
+	while (--nr) {
+		unsigned short other = xchg(++at, id);
+
+		VM_WARN_ON_ONCE(other != old);
 	}
 out:
 	rcu_read_unlock();
