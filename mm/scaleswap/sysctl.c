@@ -11,6 +11,7 @@
 #include <linux/ctype.h>
 #include <linux/kernel.h>
 #include <linux/ratelimit.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/sysctl.h>
 
@@ -21,6 +22,36 @@
 
 /* A CPU number, SSW_BIND_OFF or SSW_BIND_AUTO. Protected by ssw_mutex. */
 int ssw_bind = SSW_BIND_OFF;
+
+/*
+ * The value that was refused last, and the task that wrote it; no task has pid 0.
+ * Protected by ssw_mutex.
+ */
+static struct {
+	pid_t pid;
+	size_t len;
+	char text[SSW_BIND_LEN];
+} ssw_bind_refused;
+
+/*
+ * Check whether a value that is refused is to be logged: not if the same task had
+ * the same value refused just before. stdio writes again, as it closes a file, what
+ * a write(2) did not take, so sysctl(8) writes each value twice.
+ */
+static bool ssw_bind_refuse(const void *value, size_t len)
+{
+	size_t kept = min_t(size_t, len, SSW_BIND_LEN);
+	bool again;
+
+	mutex_lock(&ssw_mutex);
+	again = ssw_bind_refused.pid == current->pid && ssw_bind_refused.len == len &&
+		!memcmp(ssw_bind_refused.text, value, kept);
+	ssw_bind_refused.pid = current->pid;
+	ssw_bind_refused.len = len;
+	memcpy(ssw_bind_refused.text, value, kept);
+	mutex_unlock(&ssw_mutex);
+	return !again;
+}
 
 /**
  * ssw_parse_bind - parse a value of vm.scaleswap.bind or of areas/<type>/cpu
@@ -83,16 +114,21 @@ static int ssw_bind_handler(const struct ctl_table *table, int write,
 		err = ssw_parse_bind(text, &bind);
 	}
 	if (err) {
+		if (!ssw_bind_refuse(buffer, *lenp))
+			return err;
 		pr_warn_ratelimited("vm.scaleswap.bind takes auto, off or the number of a possible CPU (%*pbl)\n",
 				    cpumask_pr_args(cpu_possible_mask));
 		return err;
 	}
 	if (bind != SSW_BIND_OFF && !static_key_enabled(&scaleswap_key)) {
+		if (!ssw_bind_refuse(buffer, *lenp))
+			return -EOPNOTSUPP;
 		pr_warn_ratelimited("areas cannot be bound: boot with scaleswap=on\n");
 		return -EOPNOTSUPP;
 	}
 	mutex_lock(&ssw_mutex);
 	WRITE_ONCE(ssw_bind, bind);
+	ssw_bind_refused.pid = 0;
 	mutex_unlock(&ssw_mutex);
 	*ppos += *lenp;
 	return 0;

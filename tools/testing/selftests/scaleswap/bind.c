@@ -68,6 +68,71 @@ SSW_TEST_F(bind, bad_values)
 	EXPECT_BIND(past, -EINVAL, "0");
 }
 
+/* How often the log says what vm.scaleswap.bind takes, from where @log is; -1 on error. */
+static int said(int log)
+{
+	char line[8192];
+	int found = 0;
+	ssize_t n;
+
+	while ((n = read(log, line, sizeof(line) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
+		if (n < 0)
+			continue;
+		line[n] = 0;
+		found += !!strstr(line, "vm.scaleswap.bind takes auto, off or");
+	}
+	return found;
+}
+
+/*
+ * sysctl(8) writes a value that is refused once more as it closes the file. Messages are
+ * rate-limited, ten at a time: use them up and wait for the first of the next ten.
+ */
+SSW_TEST_F(bind, refused_twice_logged_once)
+{
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC), fd, seen = 1;
+	char value[16];
+
+	ASSERT_LE(0, log);
+	ASSERT_LE(0, lseek(log, 0, SEEK_END));
+	for (int i = 0; i < 400 && seen != 2; i++) {
+		snprintf(value, sizeof(value), "try%d", i);
+		ASSERT_EQ(-EINVAL, ssw_bind(value));
+		/* 1: some are left, 0: used up, 2: the first of the next ten */
+		if (!said(log))
+			seen = 0;
+		else if (!seen)
+			seen = 2;
+		if (!seen)
+			usleep(200000);
+	}
+	ASSERT_EQ(2, seen);
+
+	fd = open(SSW_BIND, O_WRONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EQ(-1, write(fd, "99999\n", 6));
+		EXPECT_EQ(EINVAL, errno);
+	}
+	close(fd);
+	EXPECT_EQ(1, said(log)) TH_LOG("two writes of one value by one task");
+
+	/* Another value, the first one again, and once more after a good one: each is said. */
+	EXPECT_BIND("99998\n", -EINVAL, "off");
+	EXPECT_EQ(1, said(log)) TH_LOG("another value");
+	EXPECT_BIND("99999\n", -EINVAL, "off");
+	EXPECT_EQ(1, said(log)) TH_LOG("a value that had been refused before another one");
+	EXPECT_BIND("off", 0, "off");
+	EXPECT_BIND("99999\n", -EINVAL, "off");
+	EXPECT_EQ(1, said(log)) TH_LOG("a value that had been refused before a good one");
+	/* Longer than the longest that may mean something: the whole is not kept. */
+	EXPECT_BIND("99999999999999999999", -EINVAL, "off");
+	EXPECT_EQ(1, said(log)) TH_LOG("a long value");
+	EXPECT_BIND("99999999999999999999", -EINVAL, "off");
+	EXPECT_EQ(0, said(log)) TH_LOG("a long value again");
+	close(log);
+}
+
 SSW_TEST_F(bind, root_only)
 {
 	struct stat st;
