@@ -11,12 +11,17 @@
 #define pr_fmt(fmt) "scaleswap: " fmt
 
 #include <linux/blkdev.h>
+#include <linux/ctype.h>
 #include <linux/fs.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "internal.h"
+
+/* The label of an area that has a home of its own begins with this, before the CPU. */
+#define SSW_LABEL	"ssw-cpu"
 
 #define CREATE_TRACE_POINTS
 #include <trace/events/scaleswap.h>
@@ -113,13 +118,41 @@ int ssw_pick_home(const u16 *nr_areas, const unsigned long *cpus,
 	return best;
 }
 
-/* @nr_areas is scratch space for nr_cpu_ids numbers, all zero. */
-static int ssw_auto_home(u16 *nr_areas, int dev_node)
+/**
+ * ssw_label_home - read the home that the label of a swap area names
+ * @label: label in the header, padded with zeros if it is shorter
+ *
+ * "ssw-cpu3" names CPU 3. An area with such a label has the same home after
+ * each boot, in whatever order areas are switched on.
+ *
+ * Context: any.
+ * Return: a possible CPU, SSW_NO_HOME if the label names none.
+ */
+int ssw_label_home(const u8 label[SSW_LABEL_LEN])
 {
-	int type;
+	char text[SSW_LABEL_LEN + 1] = { };
+	size_t len;
+	int cpu;
+
+	memcpy(text, label, SSW_LABEL_LEN);
+	len = str_has_prefix(text, SSW_LABEL);
+	/* isdigit(): "auto" and "off" are no CPUs. */
+	if (!len || !isdigit(text[len]) || ssw_parse_bind(text + len, &cpu))
+		return SSW_NO_HOME;
+	return cpu;
+}
+
+/* @nr_areas is scratch space for nr_cpu_ids numbers, all zero. */
+static int ssw_auto_home(u16 *nr_areas, int dev_node, const union swap_header *header)
+{
+	int type, home;
 
 	lockdep_assert_held(&ssw_mutex);
+	BUILD_BUG_ON(sizeof(header->info.sws_volume) != SSW_LABEL_LEN);
 
+	home = ssw_label_home(header->info.sws_volume);
+	if (home >= 0 && cpu_online(home))
+		return home;
 	for (type = 0; type < MAX_SWAPFILES; type++) {
 		if (scaleswap_home[type] >= 0)
 			nr_areas[scaleswap_home[type]]++;
@@ -203,7 +236,7 @@ int __scaleswap_swapon(struct swap_info_struct *si, const union swap_header *hea
 	mutex_lock(&ssw_mutex);
 	home = ssw_bind;
 	if (home == SSW_BIND_AUTO)
-		home = ssw_auto_home(nr_areas, area->dev_node);
+		home = ssw_auto_home(nr_areas, area->dev_node, header);
 	else if (home == SSW_BIND_OFF)
 		home = SSW_NO_HOME;
 	ssw_set_home(si->type, home);

@@ -46,6 +46,9 @@
 #define SSW_BIND_OFF	(-1)
 #define SSW_BIND_AUTO	(-2)
 
+/* Bytes that the header of a swap area has for its label. */
+#define SSW_LABEL_LEN	16
+
 /* Home of an area that has none. */
 #define SSW_NO_HOME	(-1)
 
@@ -297,6 +300,7 @@ extern struct ssw_area __rcu *ssw_areas[MAX_SWAPFILES];
 extern struct ssw_space __rcu *ssw_spaces[1 << MAX_SWAPFILES_SHIFT];
 extern unsigned int ssw_nr_bound;
 extern unsigned int ssw_nr_plain;
+int ssw_label_home(const u8 label[SSW_LABEL_LEN]);
 int ssw_pick_home(const u16 *nr_areas, const unsigned long *cpus,
 		  unsigned int nr_cpus, int dev_node,
 		  const struct ssw_topology *topo);

@@ -220,6 +220,33 @@ static void ssw_test_pick_home(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_test_pick(nr_areas, cpus, 0), 1);
 }
 
+static void ssw_test_label_home(struct kunit *test)
+{
+	/* As in a header: what is shorter ends with zeros, what fills it has none. */
+	static const u8 bad[][SSW_LABEL_LEN] = {
+		"", "swap", "ssw-cpu", "ssw-cpu ", "ssw-cpu-1", "ssw-cpu+1", "ssw-cpu0x0",
+		"ssw-cpu0 ", "ssw-cpuauto", "ssw-cpuoff", "SSW-CPU0", "xssw-cpu0", "ssw-cpu99999",
+		{ 's', 's', 'w', '-', 'c', 'p', 'u', '9', '9', '9', '9', '9', '9', '9', '9', '9' },
+	};
+	static const u8 cpu0[SSW_LABEL_LEN] = "ssw-cpu0";
+	static const u8 whole[SSW_LABEL_LEN] = {
+		's', 's', 'w', '-', 'c', 'p', 'u', '0', '0', '0', '0', '0', '0', '0', '0', '0'
+	};
+	int cpu = cpumask_last(cpu_possible_mask);
+	u8 label[SSW_LABEL_LEN] = { };
+	int i;
+
+	KUNIT_EXPECT_EQ(test, ssw_label_home(cpu0), 0);
+	KUNIT_EXPECT_EQ(test, ssw_label_home(whole), 0);
+	snprintf((char *)label, sizeof(label), "ssw-cpu%d", cpu);
+	KUNIT_EXPECT_EQ(test, ssw_label_home(label), cpu);
+	/* One past the last possible CPU. */
+	snprintf((char *)label, sizeof(label), "ssw-cpu%d", cpu + 1);
+	KUNIT_EXPECT_EQ(test, ssw_label_home(label), SSW_NO_HOME);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		KUNIT_EXPECT_EQ_MSG(test, ssw_label_home(bad[i]), SSW_NO_HOME, "'%.16s'", bad[i]);
+}
+
 static void ssw_test_parse_bind(struct kunit *test)
 {
 	static const char * const bad[] = {
@@ -476,6 +503,7 @@ static struct kunit_case ssw_test_cases[] = {
 	KUNIT_CASE(ssw_test_order_no_node),
 	KUNIT_CASE(ssw_test_order_outdated),
 	KUNIT_CASE(ssw_test_pick_home),
+	KUNIT_CASE(ssw_test_label_home),
 	KUNIT_CASE(ssw_test_parse_bind),
 	KUNIT_CASE(ssw_test_parse_boot),
 	KUNIT_CASE(ssw_test_entry_roundtrip),

@@ -416,8 +416,8 @@ class IO:
             return
         os.unlink(self.at(path))
 
-    def mkswap(self, program, path, force):
-        command = ['mkswap'] + (['-f'] if force else []) + [path]
+    def mkswap(self, program, path, label, force):
+        command = ['mkswap', '-L', label] + (['-f'] if force else []) + [path]
         if self.dry:
             self.say('would run %s' % ' '.join(command))
             return

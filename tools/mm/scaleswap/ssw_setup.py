@@ -14,7 +14,11 @@ Makes one swap area a core: a file in the given directories (in turn), or a
 whole block device or partition each. Files have all their blocks (no holes)
 and mode 0600. Each area is bound to its core through vm.scaleswap.bind, which
 has its earlier value again afterwards. If a step fails, or on Ctrl-C, all
-that was done is undone."""
+that was done is undone.
+
+Nothing is switched on at the next boot by itself. Areas that are then switched
+on from /etc/fstab with vm.scaleswap.bind=auto get the CPUs that they have now:
+the label of each, such as ssw-cpu2, names it."""
 
 EPILOG = """\
 Directories must be on ext2, ext3, ext4 or XFS. Files are named
@@ -49,6 +53,8 @@ BAD_FS = {
     'fuse': 'the kernel cannot swap through FUSE', 'fuseblk': 'the kernel cannot swap through FUSE',
 }
 
+# By it vm.scaleswap.bind=auto knows the CPU again, at the next boot.
+LABEL = 'ssw-cpu%d'
 MIN_PAGES = 10      # what mkswap takes at least
 MIB = 1 << 20
 
@@ -313,7 +319,7 @@ def carry_out(io, areas, args, prio, mkswap, before, signals):
                 area['made'] = True
                 area['id'] = None if io.dry else io.identity(path)
             signals.check()
-        io.mkswap(mkswap, path, args.force and area['kind'] == 'device')
+        io.mkswap(mkswap, path, LABEL % area['cpu'], args.force and area['kind'] == 'device')
         signals.check()
         activate(io, area, prio, before)
         if not io.dry:
@@ -373,3 +379,6 @@ def run(args, io):
     if without:
         io.say('CPUs without an area of their own: %s (fewer devices than CPUs)'
                % format_cpulist(without))
+    if not io.dry:
+        io.say('to have them after a reboot, with the same CPUs: "At boot" in '
+               'Documentation/admin-guide/mm/scaleswap.rst')

@@ -72,6 +72,7 @@ class FakeIO(ssw_io.IO):
         self.log = []               # every change, in order
         self.fail = {}              # (step, path): errno, or a function to call
         self.has_mkswap = True
+        self.labels = {}
         self.binds = True           # False: a kernel that binds to the wrong CPU
         for path in ('/mnt/a', '/mnt/b', '/mnt/mem', '/mnt/cow', '/mnt/with blank',
                      '/mnt/back\\slash', '/dev',
@@ -157,7 +158,9 @@ class FakeIO(ssw_io.IO):
 
     def run(self, program, command):
         path = command[-1]
-        self.log.append(('mkswap', path) + tuple(command[1:-1]))
+        assert command[1] == '-L'
+        self.labels[path] = command[2]
+        self.log.append(('mkswap', path) + tuple(command[3:-1]))
         failure = self.fail.get(('mkswap', path))
         if callable(failure):
             return failure()

@@ -70,6 +70,20 @@ class Good(SetupCase):
             self.assertEqual((info.st_size, info.st_mode & 0o7777), (1 << 20, 0o600))
             self.assertGreaterEqual(info.st_blocks * 512, 1 << 20)
 
+    def test_labels_name_the_cpus(self):
+        # By them the kernel finds the homes again at the next boot.
+        out = self.works(FOUR)
+        self.assertEqual(self.io.labels, {path: 'ssw-cpu%d' % cpu for cpu, path in enumerate(FILES)})
+        self.assertIn('reboot', out)
+        self.works('teardown')
+        self.assertNotIn('reboot', self.works(FOUR + ' --dry-run'))
+
+    def test_labels_of_devices(self):
+        for name in ('/dev/n0', '/dev/n1'):
+            self.io.add_device(name)
+        self.works('setup --per-core --device /dev/n0 /dev/n1 --cpus 2-3')
+        self.assertEqual(self.io.labels, {'/dev/n0': 'ssw-cpu2', '/dev/n1': 'ssw-cpu3'})
+
     def test_bind_is_restored_after_each(self):
         self.works(FOUR)
         self.assertEqual(self.steps('bind', 'swapon')[:6], [

@@ -303,9 +303,77 @@ SSW_TEST_F(bind, auto_takes_the_gap)
 	EXPECT_EQ(ssw_auto_choice(areas, ssw_area(t, "device_node")), ssw_area(t, "cpu"));
 }
 
+/* Label an area as mkswap -L does; what is shorter ends with zeros. */
+static int label(const char *path, const char *text)
+{
+	char buf[16] = "";
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	memcpy(buf, text, strnlen(text, sizeof(buf)));
+	/* Behind the boot block, three numbers and the UUID. */
+	if (pwrite(fd, buf, sizeof(buf), 1024 + 3 * 4 + 16) != sizeof(buf))
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+SSW_TEST_F(bind, auto_takes_the_cpu_of_the_label)
+{
+	static const char * const none[] = { "swap", "ssw-cpu", "ssw-cpu-1", "ssw-cpu99999", "" };
+	int areas[CPU_SETSIZE] = { }, cpus, t, want;
+	cpu_set_t online;
+	char name[24];
+
+	ASSERT_EQ(0, ssw_online(&online));
+	cpus = CPU_COUNT(&online);
+	if (cpus < 2 || cpus > 16)
+		SKIP(return, "needs 2 to 16 CPUs");
+	ASSERT_EQ(0, ssw_bind("auto"));
+	/* From the last to the first: by count and number each would have another home. */
+	for (int cpu = cpus - 1; cpu >= 0; cpu--) {
+		ASSERT_EQ(0, ssw_mkfile(ssw_file(cpu), PAGES));
+		snprintf(name, sizeof(name), "ssw-cpu%d", cpu);
+		ASSERT_EQ(0, label(ssw_file(cpu), name));
+		ASSERT_EQ(0, ssw_swapon(ssw_file(cpu)));
+		EXPECT_EQ(cpu, ssw_area(ssw_type_of(ssw_file(cpu)), "cpu"));
+		areas[cpu]++;
+	}
+	/* A second one of the same name goes to the same CPU. */
+	ASSERT_EQ(0, ssw_mkfile(ssw_file(cpus), PAGES));
+	ASSERT_EQ(0, label(ssw_file(cpus), "ssw-cpu0"));
+	t = ssw_on(ssw_file(cpus), "auto");
+	ASSERT_LE(0, t);
+	EXPECT_EQ(0, ssw_area(t, "cpu"));
+	areas[0]++;
+	/* What names no possible CPU counts for nothing. */
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+		const char *file = ssw_file(cpus + 1 + i);
+
+		ASSERT_EQ(0, ssw_mkfile(file, PAGES));
+		ASSERT_EQ(0, label(file, none[i]));
+		t = ssw_on(file, "auto");
+		ASSERT_LE(0, t);
+		want = ssw_auto_choice(areas, ssw_area(t, "device_node"));
+		EXPECT_EQ(want, ssw_area(t, "cpu")) TH_LOG("label '%s'", none[i]);
+		areas[want]++;
+	}
+	/* A number in the sysctl, and off, count more than the label. */
+	ASSERT_EQ(0, ssw_swapoff(ssw_file(0)));
+	t = ssw_on_cpu(ssw_file(0), 1);
+	ASSERT_LE(0, t);
+	EXPECT_EQ(1, ssw_area(t, "cpu"));
+	ASSERT_EQ(0, ssw_swapoff(ssw_file(0)));
+	t = ssw_on(ssw_file(0), "off");
+	ASSERT_LE(0, t);
+	EXPECT_EQ(-1, ssw_area(t, "cpu"));
+}
+
 SSW_TEST_F(bind, offline_cpu)
 {
 	int last = ssw_nr_possible() - 1, t;
+	char name[24];
 
 	if (last < 1)
 		SKIP(return, "needs two CPUs");
@@ -327,6 +395,14 @@ SSW_TEST_F(bind, offline_cpu)
 		EXPECT_NE(last, ssw_area(ssw_type_of(ssw_file(i)), "cpu"))
 			TH_LOG("auto chose an offline CPU");
 	}
+
+	/* Nor by its label. */
+	ASSERT_EQ(0, ssw_swapoff(ssw_file(0)));
+	snprintf(name, sizeof(name), "ssw-cpu%d", last);
+	ASSERT_EQ(0, label(ssw_file(0), name));
+	ASSERT_EQ(0, ssw_swapon(ssw_file(0)));
+	EXPECT_NE(last, ssw_area(ssw_type_of(ssw_file(0)), "cpu"))
+		TH_LOG("a label chose an offline CPU");
 	EXPECT_EQ(0, ssw_set_online(last, true));
 }
 

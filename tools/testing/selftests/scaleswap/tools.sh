@@ -148,9 +148,30 @@ user_tool() {
 	same "files after teardown" 0 "$(find "$SSW_DIR" -type f | wc -l)"
 }
 
+# As after a boot with the areas in /etc/fstab, in the worst order: the label that setup
+# gave each area brings it back to its CPU.
+homes_from_fstab() {
+	local cpu f
+	scaleswap --version >/dev/null 2>&1 || return 4
+	[ "$(online_cpus | wc -l)" -gt 1 ] || return 4
+	all_off
+	scaleswap setup --per-core --dir "$SSW_DIR" --size 1M 2>&1 || fail "setup: status $?" || return 1
+	scaleswap teardown --keep-files 2>&1 || fail "teardown: status $?" || return 1
+	same "areas after teardown" 0 "$(ls $SYS/areas | wc -l)" || return 1
+	echo auto >$BIND
+	for cpu in $(online_cpus | sort -rn); do
+		f=$SSW_DIR/scaleswap-cpu$cpu.swap
+		swapon "$f" || fail "swapon $f" || return 1
+		same "CPU of $f" "$cpu" "$(cat $SYS/areas/"$(area_of "$f")"/cpu)" || return 1
+	done
+	echo off >$BIND
+	swapoff -a
+	rm -f "$SSW_DIR"/scaleswap-cpu*.swap
+}
+
 ktap_print_header
 set -- areas_on swapon_s free_is_right in_use swapoff_a device_and_partition messages sysctl_program \
-	user_tool
+	user_tool homes_from_fstab
 ktap_set_plan $#
 all_off
 holder=
