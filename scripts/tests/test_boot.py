@@ -113,6 +113,24 @@ class Cutoff(unittest.TestCase):
         self.assertRegex(r.err, "longer than 25 s of its own time")
 
 
+class Leaves(unittest.TestCase):
+    """A guest that reboots or powers off by itself ends QEMU, without a report."""
+
+    def ends(self, command):
+        r = Run(f"echo ok 1\n{command}\nsleep 5\nexit 7", "--timeout", "60")
+        self.assertEqual(r.status, boot.LOST_STATUS, r.err)
+        self.assertIn("without a report (QEMU status 0)", r.err)
+
+    def test_reboot(self):
+        self.ends("reboot")
+
+    def test_reboot_at_once(self):
+        self.ends("reboot -f")
+
+    def test_poweroff(self):
+        self.ends("poweroff")
+
+
 class BusyHost(unittest.TestCase):
     """A guest and endless loops on one CPU of the host: it has a sixth of it."""
 
