@@ -91,6 +91,8 @@ enum ssw_mech {
  * @SSW_READ_AGAIN: read again by an ordinary bio, as a first read failed
  * @SSW_IO_BATCHES: bios made for neighbours on a device, written or read ahead
  * @SSW_IO_BATCHED: pages in these
+ * @SSW_RECLAIM_AGAIN: times that a memcg's reclaim made no progress by statistics, and
+ *                     was repeated by the sizes of lists. Not in pages
  * @SSW_NR_STAT_ITEMS: number of the above
  */
 enum ssw_stat_item {
@@ -108,6 +110,7 @@ enum ssw_stat_item {
 	SSW_READ_AGAIN,
 	SSW_IO_BATCHES,
 	SSW_IO_BATCHED,
+	SSW_RECLAIM_AGAIN,
 	SSW_NR_STAT_ITEMS,
 };
 

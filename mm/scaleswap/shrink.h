@@ -29,9 +29,57 @@
 #ifndef _MM_SCALESWAP_SHRINK_H
 #define _MM_SCALESWAP_SHRINK_H
 
-#ifdef CONFIG_SCALESWAP_LRU
+static void shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc);
+
+#ifdef CONFIG_SCALESWAP
 
 #include "internal.h"
+
+/*
+ * Are there more active than inactive anonymous pages, in the last pass before reclaim of
+ * a memcg reports that there was no progress?
+ *
+ * inactive_is_low() goes by statistics that are up to two seconds old. If they show
+ * inactive pages that have all been activated since, the base kernel scans nothing at
+ * all, seventeen times within two milliseconds, and kills. The sizes of the lists are
+ * right at any time.
+ */
+static bool ssw_lists_are_low(struct lruvec *lruvec, struct scan_control *sc)
+{
+	return scaleswap_on() && sc->force_deactivate && cgroup_reclaim(sc) &&
+	       lruvec_lru_size(lruvec, LRU_INACTIVE_ANON, sc->reclaim_idx) <
+	       lruvec_lru_size(lruvec, LRU_ACTIVE_ANON, sc->reclaim_idx);
+}
+
+/*
+ * A memcg's reclaim made no progress. Have it try again, once, with active pages
+ * deactivated by what the lists say. @again says whether that was done.
+ */
+static bool ssw_reclaim_again(struct scan_control *sc, bool *again)
+{
+	if (!scaleswap_on() || !cgroup_reclaim(sc) || sc->proactive || *again)
+		return false;
+	ssw_stat_add(SSW_RECLAIM_AGAIN, 1);
+	*again = true;
+	sc->force_deactivate = 1;
+	return true;
+}
+
+#else /* CONFIG_SCALESWAP */
+
+static inline bool ssw_lists_are_low(struct lruvec *lruvec, struct scan_control *sc)
+{
+	return false;
+}
+
+static inline bool ssw_reclaim_again(struct scan_control *sc, bool *again)
+{
+	return false;
+}
+
+#endif /* CONFIG_SCALESWAP */
+
+#ifdef CONFIG_SCALESWAP_LRU
 
 /* Of a clock: one scan of as many pages as a shard's inactive lists hold */
 #define SSW_LRU_ROUND	1048576L
@@ -44,8 +92,6 @@
 #define SSW_LRU_SLACK	(SSW_LRU_ROUND / 2)
 /* Nobody is further behind, so what was long idle is not drained at once. */
 #define SSW_LRU_LAG	(8 * SSW_LRU_ROUND)
-
-static void shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc);
 
 /* How much is to be scanned of each list; and whether there is to be ageing. */
 struct ssw_goals {
@@ -258,7 +304,7 @@ static bool ssw_inactive_is_low(struct lruvec *lruvec, struct scan_control *sc)
 {
 	if (scaleswap_lru_on() && sc->shard_goals)
 		return sc->shard_goals->age;
-	return inactive_is_low(lruvec, LRU_INACTIVE_ANON);
+	return inactive_is_low(lruvec, LRU_INACTIVE_ANON) || ssw_lists_are_low(lruvec, sc);
 }
 
 static unsigned long ssw_goals_sum(const struct ssw_goals *g, bool file)
@@ -471,7 +517,7 @@ static void ssw_shrink_age(struct lruvec *whole, struct scaleswap_shards *shards
 	struct ssw_goals none = { .age = true };
 	struct lruvec *l = whole;
 
-	if (!inactive_is_low(whole, LRU_INACTIVE_ANON))
+	if (!inactive_is_low(whole, LRU_INACTIVE_ANON) && !ssw_lists_are_low(whole, sc))
 		return;
 	if (shards)
 		l = ssw_lru_to_age(whole, shards, sc->reclaim_idx);
@@ -557,8 +603,6 @@ static struct lruvec *ssw_lru_next(struct lruvec *whole)
 
 #else /* CONFIG_SCALESWAP_LRU */
 
-static void shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc);
-
 static inline bool ssw_shard_goals(struct scan_control *sc, unsigned long *nr)
 {
 	return false;
@@ -575,7 +619,7 @@ static inline void ssw_shard_left(struct scan_control *sc, const unsigned long *
 
 static inline bool ssw_inactive_is_low(struct lruvec *lruvec, struct scan_control *sc)
 {
-	return inactive_is_low(lruvec, LRU_INACTIVE_ANON);
+	return inactive_is_low(lruvec, LRU_INACTIVE_ANON) || ssw_lists_are_low(lruvec, sc);
 }
 
 static inline void ssw_shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc)

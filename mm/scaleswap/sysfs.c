@@ -75,6 +75,8 @@ SSW_STAT_ATTR(deleg_waits, ssw_deleg_read(SSW_DELEG_WAITS));
 SSW_STAT_ATTR(deleg_frees, ssw_deleg_read(SSW_DELEG_FREES));
 SSW_STAT_ATTR(deleg_queue_max, (u64)ssw_queue_max_read());
 
+SSW_STAT_ATTR(reclaim_again, ssw_stat_read(SSW_RECLAIM_AGAIN));
+
 static struct attribute *ssw_stat_attrs[] = {
 	&alloc_own_attr.attr,
 	&alloc_node_attr.attr,
@@ -88,6 +90,7 @@ static struct attribute *ssw_stat_attrs[] = {
 	&deleg_waits_attr.attr,
 	&deleg_frees_attr.attr,
 	&deleg_queue_max_attr.attr,
+	&reclaim_again_attr.attr,
 	NULL,
 };
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A process of a group is killed for want of memory only if nothing of the group can be
+ * reclaimed, and not for statistics that are old.
+ */
+#include "ssw_lru.h"
+
+SSW_FIXTURE(oom, 0)
+
+/* Have all memory of a process marked as accessed, twice: that makes it active. */
+static void use_all(pid_t pid)
+{
+	static char buf[64 * SSW_PAGE];
+	unsigned long from, to;
+	char path[64], line[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	for (int i = 0; i < 2; i++) {
+		FILE *f = fopen(path, "re");
+
+		while (f && fgets(line, sizeof(line), f)) {
+			if (sscanf(line, "%lx-%lx rw", &from, &to) != 2)
+				continue;
+			for (; from < to; from += sizeof(buf)) {
+				size_t n = to - from < sizeof(buf) ? to - from : sizeof(buf);
+				struct iovec there = { (void *)from, n }, here = { buf, n };
+
+				/* What cannot be read is no memory. */
+				process_vm_readv(pid, &here, 1, &there, 1, 0);
+			}
+		}
+		if (f)
+			fclose(f);
+	}
+}
+
+/*
+ * Statistics say that a group has inactive pages alone; since then all were activated, and
+ * there is no other page. It must not be killed before statistics are right again.
+ */
+SSW_BODY(oom, activated_since)
+{
+	const long pages = 3000, more = 600;
+	long long again = ssw_stat("reclaim_again");
+	struct ssw_areas areas;
+	struct mate m;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	NEED_AREAS(&areas);
+	/* Statistics may happen to be made right at the wrong time: not always. */
+	for (int round = 0; round < 12 && ssw_stat("reclaim_again") == again; round++) {
+		ASSERT_EQ(0, cg_fresh());
+		ASSERT_TRUE(mate_start(&m, a, pages + more, false));
+		ASSERT_EQ(0, tell(&m, NODE, 0, 0, ssw_node_of(a)));
+		ASSERT_EQ(0, tell(&m, STAMP, 0, pages, 1));
+		drain();
+		EXPECT_TRUE(stats_caught_up());
+		use_all(m.pid);
+		drain();
+		ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max",
+					    cg(GROUP, "memory.current", NULL)));
+		EXPECT_EQ(0, tell(&m, STAMP, pages, more, 2)) TH_LOG("round %d", round);
+		EXPECT_EQ(0, tell(&m, CHECK, 0, pages, 1)) TH_LOG("round %d", round);
+		EXPECT_EQ(0, tell(&m, CHECK, pages, more, 2)) TH_LOG("round %d", round);
+		EXPECT_EQ(0, kills()) TH_LOG("round %d", round);
+		EXPECT_EQ(0, mate_end(&m));
+		group_ends(_metadata);
+		if (!__test_passed(_metadata))
+			break;
+	}
+	again = ssw_stat("reclaim_again") - again;
+	TH_LOG("reclaim was repeated %lld times", again);
+	if (!again && __test_passed(_metadata))
+		SKIP(return, "statistics were right in each round");
+}
+
+/* Nothing can be reclaimed: the process is killed. */
+SSW_BODY(oom, nothing_left)
+{
+	const long pages = 3000, max = 1500;
+	struct ssw_areas areas;
+	struct mate m;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+	ASSERT_TRUE(mate_start(&m, a, pages, false));
+	EXPECT_EQ(DIED, tell_all(&m, LOCK_NEW, 1));
+	EXPECT_EQ(1, kills());
+	mate_end(&m);
+	group_ends(_metadata);
+}
+
+TEST_HARNESS_MAIN
