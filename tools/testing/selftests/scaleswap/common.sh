@@ -105,15 +105,15 @@ stat_of() { cat "$SYS/stats/$1"; }
 
 # in_group MB COMMAND... - under memory.max of MB megabytes
 #
-# Three tries if the group was killed for lack of memory: seen when all its pages were
-# under writeback to a slow emulated drive, with scaleswap=on and off. It was not
-# reproduced on the base kernel in this form, so each such try is also told to the kernel
-# log, where it does not get lost if a later one is good.
+# With ScaleSwap on, a group that is killed for lack of memory has failed: swap is free.
+# Without it reclaim goes by statistics that are two seconds old, as in the base kernel,
+# which kills now and then. There, and only there, it is tried three times.
 # (memory.high does not kill, but lets the group wait for minutes.)
 in_group() {
-	local g=$CG/ssw-work mb=$1 ret kills try
+	local g=$CG/ssw-work mb=$1 ret kills try tries=3
 	shift
-	for try in 1 2 3; do
+	[ "$(cat $SYS/enabled 2>/dev/null)" != 1 ] || tries=1
+	for try in $(seq $tries); do
 		mkdir -p "$g" && echo $((mb << 20)) >"$g/memory.max" ||
 			fail "no memory controller of cgroup v2 at $CG" || return 1
 		[ -z "${ZSWAP_MAX:-}" ] || echo "$ZSWAP_MAX" >"$g/memory.zswap.max"
@@ -122,11 +122,12 @@ in_group() {
 		ret=$?
 		kills=$(awk '$1 == "oom_kill" { print $2 }' "$g/memory.events")
 		rmdir "$g" 2>/dev/null
-		[ $ret != 0 ] && [ "${kills:-0}" != 0 ] || return $ret
-		echo "try $try: killed for lack of memory"
-		echo "selftest: try $try killed for lack of memory: $*" >/dev/kmsg
+		# stress-ng starts what was killed anew, and may report success.
+		[ "${kills:-0}" != 0 ] && { [ $tries = 1 ] || [ $ret != 0 ]; } || return $ret
+		echo "try $try of $tries: $kills killed for lack of memory: $*"
+		echo "selftest: try $try of $tries: killed for lack of memory: $*" >/dev/kmsg
 	done
-	return $ret
+	return 1
 }
 
 # workload MB-OF-MEMORY STAMP-OPTIONS... - the stamped workload, which must swap and be right
