@@ -8,9 +8,15 @@
  */
 #include <kunit/test.h>
 #include <linux/bitmap.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/memcontrol.h>
+#include <linux/pagemap.h>
 #include <linux/processor.h>
+#include <linux/shmem_fs.h>
 #include <linux/swap.h>
 #include <linux/swapops.h>
+#include <linux/zswap.h>
 
 #include "../internal.h"
 
@@ -495,6 +501,39 @@ static void ssw_test_order_outdated(struct kunit *test)
 	mutex_unlock(&ssw_mutex);
 }
 
+/*
+ * A swap-in writes nothing to the lruvec for a zswap that nobody uses: every CPU
+ * that works on a folio of the memcg reads lines of it.
+ */
+static void ssw_test_zswap_unused(struct kunit *test)
+{
+#if defined(CONFIG_ZSWAP) && defined(CONFIG_SHMEM)
+	struct lruvec *lruvec;
+	struct folio *folio;
+	struct file *file;
+	long before;
+
+	if (!zswap_never_enabled())
+		kunit_skip(test, "zswap is enabled");
+	/* A page of a file is charged, as a page that is swapped in. */
+	file = shmem_kernel_file_setup("scaleswap-kunit", PAGE_SIZE, VM_NORESERVE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, file);
+	folio = shmem_read_folio(file->f_mapping, 0);
+	if (!IS_ERR(folio)) {
+		lruvec = scaleswap_lruvec_whole(folio_lruvec(folio));
+		before = atomic_long_read(&lruvec->zswap_lruvec_state.nr_disk_swapins);
+		zswap_folio_swapin(folio);
+		KUNIT_EXPECT_EQ(test, before,
+				atomic_long_read(&lruvec->zswap_lruvec_state.nr_disk_swapins));
+		folio_put(folio);
+	}
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, folio);
+	fput(file);
+#else
+	kunit_skip(test, "no zswap, or no shmem");
+#endif
+}
+
 static struct kunit_case ssw_test_cases[] = {
 	KUNIT_CASE(ssw_test_order_distance),
 	KUNIT_CASE(ssw_test_order_cyclic),
@@ -511,6 +550,7 @@ static struct kunit_case ssw_test_cases[] = {
 	KUNIT_CASE(ssw_test_pagemap),
 	KUNIT_CASE(ssw_test_used),
 	KUNIT_CASE(ssw_test_free_pages),
+	KUNIT_CASE(ssw_test_zswap_unused),
 	{}
 };
 
