@@ -456,7 +456,7 @@ static void ssw_test_used(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, space);
 	KUNIT_ASSERT_NOT_NULL(test, area);
 	area->stat = alloc_percpu(struct ssw_area_stat);
-	KUNIT_ASSERT_NOT_NULL(test, area->stat);
+	KUNIT_ASSERT_TRUE(test, area->stat);
 	area->si = si;
 	area->space = space;
 	si->pages = 100;
