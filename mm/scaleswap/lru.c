@@ -499,6 +499,10 @@ static int __init ssw_lru_init(void)
 	BUILD_BUG_ON(SCALESWAP_LRU_PGOFF < NR_PAGEFLAGS);
 	BUILD_BUG_ON(SCALESWAP_LRU_MASK & (LRU_GEN_MASK | LRU_REFS_MASK));
 	BUILD_BUG_ON(offsetof(struct scaleswap_shard, lruvec));
+	/* folio_lruvec() reads the one, each swap-in writes the other. */
+	BUILD_BUG_ON(IS_ENABLED(CONFIG_SMP) &&
+		     offsetof(struct lruvec, shards) / SMP_CACHE_BYTES ==
+		     offsetof(struct lruvec, zswap_lruvec_state) / SMP_CACHE_BYTES);
 
 	if (!ssw_boot_has(SSW_MECH_LRU) || !scaleswap_on())
 		return 0;
