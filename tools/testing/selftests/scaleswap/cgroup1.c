@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The memory controller of cgroup v1. It charges memory and swap together, so it
+ * gives a slot's charge back at swap-in already; and it can move the charges of a
+ * task that moves to another group, those of its swapped-out pages, too, under the
+ * page table lock alone. Both change the record of which group a slot is charged to.
+ *
+ * The guest needs cgroup.memory=nokmem: charges of slab objects come and go at their
+ * own time.
+ */
+#include <sys/mount.h>
+#include "ssw_body.h"
+
+#define V1		"/tmp/ssw-cgroup1"
+#define PAGES		600
+#define MOVES		60
+
+/* A guard against hangs, in steps of 20 ms. */
+#define TRIES		3000
+
+FIXTURE(cgroup1) {
+	bool mounted;
+};
+
+static int v1_write(const char *group, const char *file, const char *val)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), V1 "/%s/%s", group, file);
+	return ssw_write(path, val);
+}
+
+static long long v1_num(const char *group, const char *file)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), V1 "/%s/%s", group, file);
+	return ssw_num(path);
+}
+
+static int v1_enter(const char *group, pid_t pid)
+{
+	char val[16];
+
+	snprintf(val, sizeof(val), "%d", pid);
+	return v1_write(group, "cgroup.procs", val);
+}
+
+/* Memory groups that there are, those included that are removed, but still charged. */
+static int v1_groups(void)
+{
+	FILE *f = fopen("/proc/cgroups", "re");
+	char line[256], name[64];
+	int n, nr = -1;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%63s %*d %d", name, &n) == 2 && !strcmp(name, "memory"))
+			nr = n;
+	}
+	if (f)
+		fclose(f);
+	return nr;
+}
+
+FIXTURE_SETUP(cgroup1)
+{
+	const char *why = ssw_start(SSW_NEED_ON | SSW_NEED_DIR);
+	char line[4096];
+
+	if (!why && (ssw_read("/proc/cmdline", line, sizeof(line)) < 0 || !strstr(line, "nokmem")))
+		why = "not booted with cgroup.memory=nokmem";
+	if (why)
+		SKIP(return, "%s", why);
+	/* It can be in one hierarchy only, and leaves the other a while after the last group. */
+	ssw_write(SSW_CG "/cgroup.subtree_control", "-memory");
+	mkdir(V1, 0755);
+	for (int i = 0; i < 500 && !self->mounted; i++) {
+		self->mounted = !mount("cgroup", V1, "cgroup", 0, "memory");
+		if (!self->mounted && errno != EBUSY)
+			break;
+		usleep(20000);
+	}
+	if (!self->mounted)
+		SKIP(return, "no memory controller of cgroup v1 (CONFIG_MEMCG_V1): %s",
+		     strerror(errno));
+	if (access(V1 "/memory.memsw.usage_in_bytes", R_OK))
+		SKIP(return, "cgroup v1 does not count swap");
+}
+
+FIXTURE_TEARDOWN(cgroup1)
+{
+	rmdir(V1 "/a");
+	rmdir(V1 "/b");
+	if (self->mounted)
+		umount(V1);
+	rmdir(V1);
+	ssw_write(SSW_CG "/cgroup.subtree_control", "+memory");
+	ssw_clean();
+}
+
+/* Empty @group, as far as it goes; the bytes of memory and swap that it is still charged. */
+static long long v1_empty(const char *group)
+{
+	long long left = -1;
+
+	/* CPUs keep charges back, and give them up when they get to it. */
+	for (int i = 0; i < TRIES && left; i++) {
+		v1_write(group, "memory.force_empty", "0");
+		left = v1_num(group, "memory.memsw.usage_in_bytes");
+		if (left)
+			usleep(20000);
+	}
+	return left;
+}
+
+/*
+ * A task swaps out and in, with readahead, and moves between two groups that take its
+ * charges along. Then nothing may be left: a charge that was given back twice is
+ * missing ("page_counter underflow" on the console), one that was not stays, and a
+ * reference that was dropped twice or not at all frees a group too early or never.
+ */
+static void moves(struct __test_metadata *_metadata, const char *bind)
+{
+	struct ssw_load *l = ssw_loads(2);
+	int before = v1_groups(), groups = 0;
+
+	ASSERT_NE(NULL, l);
+	ASSERT_LT(0, before);
+	ASSERT_EQ(0, ssw_mkfile(ssw_file(0), 4 * PAGES));
+	ASSERT_LE(0, ssw_on(ssw_file(0), bind));
+	ASSERT_EQ(0, mkdir(V1 "/a", 0755));
+	ASSERT_EQ(0, mkdir(V1 "/b", 0755));
+	ASSERT_EQ(0, v1_write("a", "memory.move_charge_at_immigrate", "1"));
+	ASSERT_EQ(0, v1_write("b", "memory.move_charge_at_immigrate", "1"));
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, ssw_load_start(&l[i], i, PAGES));
+	}
+	for (int i = 0; i < MOVES; i++) {
+		for (int j = 0; j < 2; j++) {
+			ASSERT_EQ(0, v1_enter((i + j) % 2 ? "a" : "b", l[j].pid));
+		}
+		/* Not slower than they swap, nor so fast that they get nowhere. */
+		if (i % 8 == 7) {
+			ASSERT_TRUE(ssw_load_more(&l[0], 1));
+			ASSERT_TRUE(ssw_load_more(&l[1], 1));
+		}
+	}
+	for (int j = 0; j < 2; j++) {
+		EXPECT_EQ(0, ssw_load_stop(&l[j]));
+		EXPECT_LT(0, l[j].out);
+	}
+	EXPECT_EQ(0, v1_empty("a")) TH_LOG("a: memory and swap");
+	EXPECT_EQ(0, v1_empty("b")) TH_LOG("b: memory and swap");
+	EXPECT_EQ(0, rmdir(V1 "/a"));
+	EXPECT_EQ(0, rmdir(V1 "/b"));
+	for (int i = 0; i < TRIES; i++) {
+		groups = v1_groups();
+		if (groups == before)
+			break;
+		usleep(20000);
+	}
+	EXPECT_EQ(before, groups) TH_LOG("removed groups stay");
+}
+
+SSW_TEST_F(cgroup1, charges_move)
+{
+	moves(_metadata, "0");
+}
+
+SSW_TEST_F(cgroup1, charges_move_plain)
+{
+	moves(_metadata, "off");
+}
+
+/* Pages of a task that stays; limits count swap. */
+SSW_TEST_F(cgroup1, memsw)
+{
+	struct ssw_load *l = ssw_loads(1);
+	int before = v1_groups(), groups = 0;
+
+	ASSERT_NE(NULL, l);
+	ASSERT_EQ(0, ssw_mkfile(ssw_file(0), 4 * PAGES));
+	ASSERT_LE(0, ssw_on(ssw_file(0), "0"));
+	ASSERT_EQ(0, mkdir(V1 "/a", 0755));
+	ASSERT_EQ(0, ssw_load_start(&l[0], -1, PAGES));
+	ASSERT_EQ(0, v1_enter("a", l[0].pid));
+	ASSERT_TRUE(ssw_load_more(&l[0], 4));
+	EXPECT_LE((long long)(PAGES * SSW_PAGE), v1_num("a", "memory.memsw.max_usage_in_bytes"));
+	EXPECT_EQ(0, ssw_load_stop(&l[0]));
+	EXPECT_EQ(0, v1_empty("a"));
+	EXPECT_EQ(0, rmdir(V1 "/a"));
+	for (int i = 0; i < TRIES; i++) {
+		groups = v1_groups();
+		if (groups == before)
+			break;
+		usleep(20000);
+	}
+	EXPECT_EQ(before, groups) TH_LOG("the removed group stays");
+}
+
+TEST_HARNESS_MAIN
