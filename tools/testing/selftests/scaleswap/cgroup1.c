@@ -130,11 +130,17 @@ static void moves(struct __test_metadata *_metadata, const char *bind)
 	ASSERT_LE(0, ssw_on(ssw_file(0), bind));
 	ASSERT_EQ(0, mkdir(V1 "/a", 0755));
 	ASSERT_EQ(0, mkdir(V1 "/b", 0755));
-	ASSERT_EQ(0, v1_write("a", "memory.move_charge_at_immigrate", "1"));
-	ASSERT_EQ(0, v1_write("b", "memory.move_charge_at_immigrate", "1"));
+	/*
+	 * Only what a task allocates in a group may move: pages that it shares with this
+	 * process since fork() would go along, and stay charged as long as this one lives.
+	 */
 	for (int i = 0; i < 2; i++) {
 		ASSERT_EQ(0, ssw_load_start(&l[i], i, PAGES));
+		ASSERT_EQ(0, v1_enter(i ? "b" : "a", l[i].pid));
+		ASSERT_TRUE(ssw_load_more(&l[i], 4));
 	}
+	ASSERT_EQ(0, v1_write("a", "memory.move_charge_at_immigrate", "1"));
+	ASSERT_EQ(0, v1_write("b", "memory.move_charge_at_immigrate", "1"));
 	for (int i = 0; i < MOVES; i++) {
 		for (int j = 0; j < 2; j++) {
 			ASSERT_EQ(0, v1_enter((i + j) % 2 ? "a" : "b", l[j].pid));
