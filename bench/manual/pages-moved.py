@@ -9,11 +9,12 @@ and went meanwhile: pages that a fault had to read, pages read ahead and how man
 were used, refaults, scans, and this project's own counters.
 
 Columns are the base kernel and this one with scaleswap=off, core, core,lru, core,poll and
-on; the latter two with fault/mode auto, and some cases also with off. Boots of the columns
-alternate. In each boot each case runs once, in a new group: page-cluster 0 and 3, values
-of equal and of unequal (zipf) popularity, threads pinned or not.
+on; the latter two with fault/mode auto, and with page-cluster 3 also with off. Boots of
+the columns alternate. In each boot each case runs once, in a new group: four threads on
+four CPUs or on two, pinned or not, page-cluster 0 and 3, values of equal and of unequal
+(zipf) popularity.
 
-  bench/manual/pages-moved.py [--boots N]    default 5; a minute a boot on a quiet host
+  bench/manual/pages-moved.py [--boots N]    default 5; half a minute a boot on a quiet host
 
 Environment: BUILD; KERNEL and BASE, names of kernels that scripts/kernel built, or
 bzImages (default test and base-test). Emulated: TCG, one host thread, CPUs in turns;
@@ -39,6 +40,9 @@ COLUMNS = {"base": (BASE, "", ("-",)), "off": (KERNEL, "scaleswap=off", ("-",)),
            "on": (KERNEL, "scaleswap=on", ("auto", "off"))}
 THREADS, PAGES, LIMIT = 4, 16384, 32 << 20
 ACCESSES = {"uniform": 13000, "zipf": 26000}
+# CPUs: page-cluster, popularity, threads
+CASES = {4: [(0, "uniform", "free"), (0, "zipf", "free"), (3, "zipf", "free"), (3, "zipf", "pinned")],
+         2: [(0, "zipf", "free"), (3, "zipf", "free")]}
 COUNTED = ("pswpin", "pswpout", "pgmajfault", "swap_ra", "swap_ra_hit", "pgscan_anon", "pgsteal_anon",
            "pgactivate", "pgdeactivate", "pgrefill", "workingset_refault_anon", "workingset_activate_anon",
            "workingset_restore_anon")
@@ -46,7 +50,7 @@ COUNTED = ("pswpin", "pswpout", "pgmajfault", "swap_ra", "swap_ra_hit", "pgscan_
 # A line of JSON a run
 GUEST = r"""#!/bin/bash
 exec python3 - "$@" <<'PY'
-import glob, itertools, json, os, subprocess, sys, time
+import glob, json, os, subprocess, sys, time
 
 conf = json.loads(CONF_HERE)
 SYS = "/sys/kernel/mm/scaleswap"
@@ -111,10 +115,10 @@ for d in sorted(glob.glob("/dev/nvme?n1")):
     subprocess.run(["/sbin/swapon", "-p", "10", d], check=True)
 print("swaps " + json.dumps(read("/proc/swaps")), flush=True)
 print("lru_gen " + read("/sys/kernel/mm/lru_gen/enabled").strip(), flush=True)
-for case in itertools.product(conf["modes"], (0, 3), conf["accesses"], ("pinned", "free")):
-    # what mode off makes different does not depend on where threads run
-    if case[0] != "off" or case[3] == "free":
-        once(*case)
+for mode in conf["modes"]:
+    for case in conf["cases"]:
+        if mode != "off" or case[0]:
+            once(mode, *case)
 PY
 """
 
@@ -126,15 +130,15 @@ def checksum(kernel):
         return hashlib.sha256(f.read()).hexdigest()
 
 
-def boot(work, column, boot_nr, o):
+def boot(work, column, cpus, boot_nr):
     """Boot one guest; a list of runs."""
     kernel, append, modes = COLUMNS[column]
     conf = {"counted": COUNTED, "limit": LIMIT, "threads": THREADS, "pages": PAGES, "seed": 1,
-            "accesses": {d: ACCESSES[d] for d in o.dists.split(":")}, "modes": modes}
+            "accesses": ACCESSES, "modes": modes, "cases": CASES[cpus]}
     guest = f"{work}/guest.sh"
     with open(guest, "w") as f:
         f.write(GUEST.replace("CONF_HERE", repr(json.dumps(conf))))
-    cmd = [f"{ROOT}/scripts/boot", "--kernel", kernel, "--cpus", str(o.cpus), "--mem", "512", "--nvme", "4",
+    cmd = [f"{ROOT}/scripts/boot", "--kernel", kernel, "--cpus", str(cpus), "--mem", "512", "--nvme", "4",
            "--nvme-size", "200", "--timeout", "600", "--thread", "single", "--add", f"{work}/slabload:/ssw/slabload",
            "--append", f"{append} kunit.enable=0", guest]
     done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -142,7 +146,7 @@ def boot(work, column, boot_nr, o):
         sys.exit(f"pages-moved: guest {column} ended with status {done.returncode}")
     lines = [line.partition(" ") for line in done.stdout.splitlines()]
     gen = [rest for word, _, rest in lines if word == "lru_gen"]
-    return [dict(column=column, boot=boot_nr, lru_gen=gen[0], **json.loads(rest))
+    return [dict(column=column, boot=boot_nr, cpus=cpus, lru_gen=gen[0], **json.loads(rest))
             for word, _, rest in lines if word == "run"]
 
 
@@ -150,7 +154,7 @@ def table(runs):
     """Medians by case and column, and each column's pages in against base's."""
     out = {}
     for r in runs:
-        case = f"{r['dist']}, {r['pin']}, page-cluster {r['page_cluster']}"
+        case = f"{r['cpus']} CPUs, {r['dist']}, {r['pin']}, page-cluster {r['page_cluster']}"
         column = r["column"] + ("" if r["mode"] == "-" else f" (mode {r['mode']})")
         out.setdefault(case, {}).setdefault(column, []).append(r["counts"])
     for case, columns in out.items():
@@ -176,7 +180,7 @@ def save(o, repository, runs):
         "kernels": {c: " ".join(v[:2]).strip() for c, v in COLUMNS.items()},
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "repository": repository, "kernel_checksums": {k: checksum(k) for k in sorted({KERNEL, BASE})},
-        "emulated": f"QEMU TCG, one host thread, {o.cpus} vCPUs, 512 MB, four NVMe drives of 200 MB",
+        "emulated": f"QEMU TCG, one host thread, 512 MB, four NVMe drives of 200 MB",
         "medians": table(runs), "runs": runs}
     with open(o.out, "w") as f:
         json.dump(data, f, indent=1)
@@ -188,8 +192,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--boots", type=int, default=5, metavar="N", help="boots a column")
     ap.add_argument("--columns", default=":".join(COLUMNS), help="separated by colons")
-    ap.add_argument("--dists", default=":".join(ACCESSES), help="uniform, zipf")
-    ap.add_argument("--cpus", type=int, default=4, metavar="N")
+    ap.add_argument("--cpus", type=int, choices=CASES, default=4, help="of the guests")
     ap.add_argument("--out", default=f"{ROOT}/bench/results/pages-moved.json", metavar="FILE")
     o = ap.parse_args()
     repository = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], text=True,
@@ -200,7 +203,7 @@ def main():
                         f"{ROOT}/bench/slabload.c", "-lm"], check=True)
         for nr in range(o.boots):
             for column in o.columns.split(":"):
-                new = boot(work, column, nr, o)
+                new = boot(work, column, o.cpus, nr)
                 if not new:
                     sys.exit(f"pages-moved: guest {column} made no run")
                 runs += new
