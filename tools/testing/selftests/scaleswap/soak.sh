@@ -13,7 +13,7 @@ all_off
 ret=0
 # shellcheck disable=SC2086
 "$DIR/stress" --soak --seconds "${SOAK_SECONDS:-3600}" --workers "${SOAK_WORKERS:-16}" \
-	--pages 2048 --area-pages 16384 --watchdog "${SOAK_WATCHDOG:-240}" \
+	--pages 2048 --area-pages 16384 --watchdog "${SOAK_WATCHDOG:-900}" \
 	${SSW_SEED:+--seed "$SSW_SEED"} || ret=$?
 [ $ret = 0 ] || echo "soak: stress ended with status $ret"
 
