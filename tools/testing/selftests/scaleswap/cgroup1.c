@@ -15,9 +15,6 @@
 #define PAGES		600
 #define MOVES		60
 
-/* A guard against hangs, in steps of 20 ms. */
-#define TRIES		3000
-
 FIXTURE(cgroup1) {
 	bool mounted;
 };
@@ -62,6 +59,20 @@ static int v1_groups(void)
 	return nr;
 }
 
+/* The same, when only @want are left, or after a long time. */
+static int v1_groups_left(int want)
+{
+	int nr = -1;
+
+	ssw_for_looks(i) {
+		nr = v1_groups();
+		if (nr == want)
+			break;
+		usleep(20000);
+	}
+	return nr;
+}
+
 FIXTURE_SETUP(cgroup1)
 {
 	const char *why = ssw_start(SSW_NEED_ON | SSW_NEED_DIR);
@@ -74,9 +85,9 @@ FIXTURE_SETUP(cgroup1)
 	/* It can be in one hierarchy only, and leaves the other a while after the last group. */
 	ssw_write(SSW_CG "/cgroup.subtree_control", "-memory");
 	mkdir(V1, 0755);
-	for (int i = 0; i < 500 && !self->mounted; i++) {
+	ssw_for_looks(i) {
 		self->mounted = !mount("cgroup", V1, "cgroup", 0, "memory");
-		if (!self->mounted && errno != EBUSY)
+		if (self->mounted || errno != EBUSY)
 			break;
 		usleep(20000);
 	}
@@ -104,11 +115,12 @@ static long long v1_empty(const char *group)
 	long long left = -1;
 
 	/* CPUs keep charges back, and give them up when they get to it. */
-	for (int i = 0; i < TRIES && left; i++) {
+	ssw_for_looks(i) {
 		v1_write(group, "memory.force_empty", "0");
 		left = v1_num(group, "memory.memsw.usage_in_bytes");
-		if (left)
-			usleep(20000);
+		if (!left)
+			break;
+		usleep(20000);
 	}
 	return left;
 }
@@ -122,7 +134,7 @@ static long long v1_empty(const char *group)
 static void moves(struct __test_metadata *_metadata, const char *bind)
 {
 	struct ssw_load *l = ssw_loads(2);
-	int before = v1_groups(), groups = 0;
+	int before = v1_groups();
 
 	ASSERT_NE(NULL, l);
 	ASSERT_LT(0, before);
@@ -159,13 +171,7 @@ static void moves(struct __test_metadata *_metadata, const char *bind)
 	EXPECT_EQ(0, v1_empty("b")) TH_LOG("b: memory and swap");
 	EXPECT_EQ(0, rmdir(V1 "/a"));
 	EXPECT_EQ(0, rmdir(V1 "/b"));
-	for (int i = 0; i < TRIES; i++) {
-		groups = v1_groups();
-		if (groups == before)
-			break;
-		usleep(20000);
-	}
-	EXPECT_EQ(before, groups) TH_LOG("removed groups stay");
+	EXPECT_EQ(before, v1_groups_left(before)) TH_LOG("removed groups stay");
 }
 
 SSW_TEST_F(cgroup1, charges_move)
@@ -178,11 +184,11 @@ SSW_TEST_F(cgroup1, charges_move_plain)
 	moves(_metadata, "off");
 }
 
-/* Pages of a task that stays; limits count swap. */
+/* Pages of a task that stays: memory and swap are counted together. */
 SSW_TEST_F(cgroup1, memsw)
 {
 	struct ssw_load *l = ssw_loads(1);
-	int before = v1_groups(), groups = 0;
+	int before = v1_groups();
 
 	ASSERT_NE(NULL, l);
 	ASSERT_EQ(0, ssw_mkfile(ssw_file(0), 4 * PAGES));
@@ -195,13 +201,7 @@ SSW_TEST_F(cgroup1, memsw)
 	EXPECT_EQ(0, ssw_load_stop(&l[0]));
 	EXPECT_EQ(0, v1_empty("a"));
 	EXPECT_EQ(0, rmdir(V1 "/a"));
-	for (int i = 0; i < TRIES; i++) {
-		groups = v1_groups();
-		if (groups == before)
-			break;
-		usleep(20000);
-	}
-	EXPECT_EQ(before, groups) TH_LOG("the removed group stays");
+	EXPECT_EQ(before, v1_groups_left(before)) TH_LOG("the removed group stays");
 }
 
 TEST_HARNESS_MAIN

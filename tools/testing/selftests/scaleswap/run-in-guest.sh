@@ -11,7 +11,7 @@ DIR=$(cd "$(dirname "$0")" && pwd)
 case $DIR in /ssw/*) DIR=/selftests ;; esac
 
 ALL="param.sh off.sh bind areas alloc large swapoff hotplug badinput wide pagemap plain
-users shared uffd group cgroup1 counts deleg device discard slots fault faultdev faultstack faultgate faultwrite faultslow moved
+users shared uffd group cgroup1 counts deleg device discard slots fault moved faultdev faultstack faultgate faultwrite faultslow
 tools.sh workload.sh stress.sh"
 [ $# -gt 0 ] || set -- $ALL
 
