@@ -153,6 +153,66 @@ class BusyHost(unittest.TestCase):
         self.assertGreater(int(m[1]), 2 * 4)
 
 
+class Defects(unittest.TestCase):
+    """What is a splat; klog.awk leaves out one that the base is known for, and no other."""
+
+    DYING = ["------------[ cut here ]------------", "Dying CPU not properly vacated!",
+             "WARNING: CPU: 2 PID: 25 at kernel/sched/core.c:8365 sched_cpu_dying+0x66/0x190",
+             "Call Trace:", " take_cpu_down+0x5c/0x80", "---[ end trace 0000000000000000 ]---"]
+    OFFLINE = "smpboot: CPU 2 is now offline"
+    STOPPER, OTHER = "\tpid: 25, name: migration/2", "\tpid: 31, name: ssw_deleg/2"
+
+    def shown(self, *lines):
+        return boot.defects([f"[ {i:4}.000000] {line}" for i, line in enumerate(lines)])
+
+    def test_nothing(self):
+        self.assertEqual(boot.defects([]), [])
+
+    def test_fair_server_alone(self):
+        self.assertEqual(self.shown(*self.DYING, "CPU2 enqueued tasks (2 total):", self.STOPPER,
+                                    self.OFFLINE), [])
+
+    def test_another_splat_after_it(self):
+        shown = self.shown(*self.DYING, "CPU2 enqueued tasks (2 total):", self.STOPPER, self.OFFLINE,
+                           "BUG: Bad page state in process", "more")
+        self.assertEqual(len(shown), 2)
+        self.assertIn("Bad page state", shown[0])
+
+    def test_twice(self):
+        block = (*self.DYING, "CPU2 enqueued tasks (2 total):", self.STOPPER, self.OFFLINE)
+        self.assertEqual(self.shown(*block, *block), [])
+
+    def test_a_thread_left(self):
+        for tasks in ((self.STOPPER, self.OTHER), (self.OTHER, self.STOPPER), (self.OTHER,), ()):
+            with self.subTest(tasks):
+                shown = self.shown(*self.DYING, "CPU2 enqueued tasks (2 total):", *tasks, self.OFFLINE)
+                self.assertIn("WARNING: CPU: 2", shown[0])
+                self.assertIn(self.OFFLINE, shown[-1])
+
+    def test_more_than_the_server(self):
+        self.assertTrue(self.shown(*self.DYING, "CPU2 enqueued tasks (3 total):", self.STOPPER, self.OFFLINE))
+
+    def test_stopper_of_another_cpu(self):
+        self.assertTrue(self.shown(*self.DYING, "CPU1 enqueued tasks (2 total):", self.STOPPER, self.OFFLINE))
+
+    def test_no_list(self):
+        self.assertTrue(self.shown(*self.DYING, self.OFFLINE))
+        self.assertTrue(self.shown(*self.DYING, *["more"] * 200, "CPU2 enqueued tasks (2 total):",
+                                   self.STOPPER, self.OFFLINE))
+
+    def test_in_a_guest(self):
+        said = ("------------[ cut here ]------------", "[ 1.000000] Dying CPU not properly vacated!",
+                "[ 1.000000] WARNING: CPU: 2 PID: 25 at kernel/sched/core.c:8365 sched_cpu_dying+0x66/0x190",
+                "[ 1.000000] CPU2 enqueued tasks (%d total):", "[ 1.000000] \tpid: 25, name: migration/2",
+                "[ 1.000000] smpboot: CPU 2 is now offline")
+        for total, status in ((2, 0), (3, 97)):
+            with self.subTest(total):
+                lines = [line % total if "%d" in line else line for line in said]
+                r = Run("".join(f"echo '<4>{line}' >/dev/kmsg\n" for line in lines))
+                self.assertEqual(r.status, status, r.err)
+                self.assertIs("klog: left out" in r.err, total == 2)
+
+
 class OwnTime(unittest.TestCase):
     """The arithmetic, with a made-up process."""
 

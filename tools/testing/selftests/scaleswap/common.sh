@@ -100,6 +100,10 @@ all_off() {
 	return 0
 }
 
+# bad_lines - how many lines of the kernel's log tell of a defect
+bad_lines() {
+	dmesg | awk -f "$DIR/klog.awk" | grep -cE 'WARNING:|BUG:|INFO: |possible (circular|recursive)|KASAN|blocked for more|soft lockup|Bad (swap|page|rss)|Unused swap' || true
+}
 vmstat() { awk -v k="$1" '$1 == k { print $2 }' /proc/vmstat; }
 stat_of() { cat "$SYS/stats/$1"; }
 

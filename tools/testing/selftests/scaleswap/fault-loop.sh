@@ -246,8 +246,7 @@ for d in "${drives[@]}" "$spare"; do
 	wait $! || bad "swapoff of $d fails"
 done
 rmdir "$CG/ssw-fault" 2>/dev/null
-lines='WARNING:|BUG:|INFO: |possible (circular|recursive)|KASAN|blocked for more|soft lockup'
-splats=$(dmesg | grep -cE "$lines|Bad (swap|page|rss)|Unused swap" || true)
+splats=$(bad_lines)
 [ "$splats" = 0 ] || bad "$splats bad lines in the kernel log"
 [ $ret = 0 ] && echo "fault good" || echo "fault BAD"
 exit $ret

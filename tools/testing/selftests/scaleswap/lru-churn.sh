@@ -288,7 +288,7 @@ if [ -r /sys/kernel/debug/scaleswap/lru ]; then
 fi
 all_off
 [ "$(meminfo SwapTotal)" = 0 ] || bad "areas cannot be turned off"
-splats=$(dmesg | grep -cE 'WARNING:|BUG:|INFO: |possible (circular|recursive)|KASAN|blocked for more|soft lockup|Bad (swap|page|rss)|Unused swap' || true)
+splats=$(bad_lines)
 [ "$splats" = 0 ] || bad "$splats bad lines in the kernel log"
 [ $ret = 0 ] && echo "churn good" || echo "churn BAD"
 exit $ret

@@ -23,8 +23,7 @@ if [ $ret = 0 ]; then
 	same "areas left on" "" "$(ls $SYS/areas)"
 	same "SwapTotal" 0 "$(awk '/^SwapTotal:/ { print $2 }' /proc/meminfo)"
 	same "SwapFree" 0 "$(awk '/^SwapFree:/ { print $2 }' /proc/meminfo)"
-	splats=$(dmesg | grep -cE 'WARNING:|BUG:|INFO: |possible (circular|recursive)|KASAN|blocked for more|soft lockup|Bad swap|Unused swap' || true)
-	same "bad lines in the kernel log" 0 "$splats"
+	same "bad lines in the kernel log" 0 "$(bad_lines)"
 fi
 [ $ret = 0 ] && echo "soak good" || echo "soak BAD"
 exit $ret
