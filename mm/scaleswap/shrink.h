@@ -32,8 +32,10 @@
 static void shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc);
 
 #ifdef CONFIG_SCALESWAP
-
 #include "internal.h"
+#endif
+
+#if defined(CONFIG_SCALESWAP) && defined(CONFIG_MEMCG)
 
 /*
  * Are there more active than inactive anonymous pages, in the last pass before reclaim of
@@ -52,12 +54,22 @@ static bool ssw_lists_are_low(struct lruvec *lruvec, struct scan_control *sc)
 }
 
 /*
- * A memcg's reclaim made no progress. Have it try again, once, with active pages
- * deactivated by what the lists say. @again says whether that was done.
+ * Let reclaim of a memcg at its limit that made no progress try again, once, and
+ * deactivate pages by the sizes of the lists. @again is true if that was done already.
+ *
+ * Only a charge at the limit ends in a kill. Reclaim for memory.high goes on for as long
+ * as it makes progress, in each task that returns to user space. So it stays as it is.
+ *
+ * Return true if the caller has to try again.
  */
 static bool ssw_reclaim_again(struct scan_control *sc, bool *again)
 {
+	struct mem_cgroup *memcg = sc->target_mem_cgroup;
+
 	if (!scaleswap_on() || !cgroup_reclaim(sc) || sc->proactive || *again)
+		return false;
+	/* No charge of more pages than this ends in a kill. */
+	if (page_counter_read(&memcg->memory) + SWAP_CLUSTER_MAX <= READ_ONCE(memcg->memory.max))
 		return false;
 	ssw_stat_add(SSW_RECLAIM_AGAIN, 1);
 	*again = true;
@@ -65,7 +77,7 @@ static bool ssw_reclaim_again(struct scan_control *sc, bool *again)
 	return true;
 }
 
-#else /* CONFIG_SCALESWAP */
+#else /* CONFIG_SCALESWAP && CONFIG_MEMCG */
 
 static inline bool ssw_lists_are_low(struct lruvec *lruvec, struct scan_control *sc)
 {
@@ -77,7 +89,7 @@ static inline bool ssw_reclaim_again(struct scan_control *sc, bool *again)
 	return false;
 }
 
-#endif /* CONFIG_SCALESWAP */
+#endif /* CONFIG_SCALESWAP && CONFIG_MEMCG */
 
 #ifdef CONFIG_SCALESWAP_LRU
 

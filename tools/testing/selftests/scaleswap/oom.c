@@ -34,6 +34,20 @@ static void use_all(pid_t pid)
 	}
 }
 
+/* A group of @pages, all of them active, of which statistics say that they are inactive. */
+static void activated_since(struct __test_metadata *_metadata, struct mate *m, int cpu, long pages,
+			    long more)
+{
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_TRUE(mate_start(m, cpu, pages + more, false));
+	ASSERT_EQ(0, tell(m, NODE, 0, 0, ssw_node_of(cpu)));
+	ASSERT_EQ(0, tell(m, STAMP, 0, pages, 1));
+	drain();
+	EXPECT_TRUE(stats_caught_up());
+	use_all(m->pid);
+	drain();
+}
+
 /*
  * Statistics say that a group has inactive pages alone; since then all were activated, and
  * there is no other page. It must not be killed before statistics are right again.
@@ -51,14 +65,7 @@ SSW_BODY(oom, activated_since)
 	NEED_AREAS(&areas);
 	/* Statistics may happen to be made right at the wrong time: not always. */
 	for (int round = 0; round < 12 && ssw_stat("reclaim_again") == again; round++) {
-		ASSERT_EQ(0, cg_fresh());
-		ASSERT_TRUE(mate_start(&m, a, pages + more, false));
-		ASSERT_EQ(0, tell(&m, NODE, 0, 0, ssw_node_of(a)));
-		ASSERT_EQ(0, tell(&m, STAMP, 0, pages, 1));
-		drain();
-		EXPECT_TRUE(stats_caught_up());
-		use_all(m.pid);
-		drain();
+		activated_since(_metadata, &m, a, pages, more);
 		ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max",
 					    cg(GROUP, "memory.current", NULL)));
 		EXPECT_EQ(0, tell(&m, STAMP, pages, more, 2)) TH_LOG("round %d", round);
@@ -73,6 +80,39 @@ SSW_BODY(oom, activated_since)
 	again = ssw_stat("reclaim_again") - again;
 	TH_LOG("reclaim was repeated %lld times", again);
 	if (!again && __test_passed(_metadata))
+		SKIP(return, "statistics were right in each round");
+}
+
+/*
+ * Nobody is killed for memory.high, and reclaim for it repeats itself for as long as it
+ * makes progress. So it is not asked to try again, but gives up as in the base kernel.
+ */
+SSW_BODY(oom, not_for_memory_high)
+{
+	const long pages = 3000, high = 1500;
+	long long again = ssw_stat("reclaim_again");
+	struct ssw_areas areas;
+	bool over = false;
+	struct mate m;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	NEED_AREAS(&areas);
+	for (int round = 0; round < 12 && !over; round++) {
+		activated_since(_metadata, &m, a, pages, 0);
+		ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.high", high * SSW_PAGE));
+		/* Otherwise statistics happened to be made right, and it found pages. */
+		over = cg(GROUP, "memory.current", NULL) > 2 * high * SSW_PAGE;
+		EXPECT_EQ(again, ssw_stat("reclaim_again")) TH_LOG("round %d", round);
+		ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.high", -1));
+		EXPECT_EQ(0, tell(&m, CHECK, 0, pages, 1)) TH_LOG("round %d", round);
+		EXPECT_EQ(0, mate_end(&m));
+		group_ends(_metadata);
+		if (!__test_passed(_metadata))
+			break;
+	}
+	if (!over && __test_passed(_metadata))
 		SKIP(return, "statistics were right in each round");
 }
 
