@@ -100,12 +100,13 @@ all_off() {
 	return 0
 }
 
-# bad_lines - how many lines of the kernel's log tell of a defect; no number if that is unknown
+# bad_lines - print how many lines of the kernel's log report a defect, or "unknown"
 bad_lines() {
 	local log
 	log=$(dmesg | awk -f "$DIR/klog.awk"; exit "${PIPESTATUS[1]}") || { echo "unknown (klog.awk)"; return; }
 	grep -cE 'WARNING:|BUG:|INFO: |possible (circular|recursive)|KASAN|blocked for more|soft lockup|Bad (swap|page|rss)|Unused swap' <<<"$log" || true
 }
+
 vmstat() { awk -v k="$1" '$1 == k { print $2 }' /proc/vmstat; }
 stat_of() { cat "$SYS/stats/$1"; }
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-# A kernel log without one warning of the base's: prints all lines but those of it.
+# Print a kernel log without one warning for which the base kernel is to blame.
 #
-# Linux 6.12 counts a CPU's fair server, the deadline entity that runs fair tasks when
-# real-time ones leave them no time, as one more running task. Where it is due while
-# stop_machine() waits to take the CPU offline, sched_cpu_dying() finds two running tasks,
-# warns "Dying CPU not properly vacated!", and lists the stopper as the only one. Slow
-# guests see that. Later kernels do not count the server ("sched/deadline: Don't count
-# nr_running for dl_server proxy tasks").
+# Each CPU has a fair server: a deadline entity that runs fair tasks when real-time tasks
+# leave them no time. Linux 6.12 counts it as one more running task. Its timer may expire
+# while stop_machine() waits to take the CPU offline. Then sched_cpu_dying() counts two
+# tasks, warns "Dying CPU not properly vacated!", and lists only the stopper. This happens
+# in slow guests. The mend was posted on 2025-06-27: "sched/deadline: Don't count
+# nr_running twice for dl_server proxy tasks".
 #
-# A thread left on the CPU is a defect and in the list, and the warning stays then, as it
-# does without a list.
+# If a thread is left on the CPU, the list has it. Then the warning is printed, as it is
+# if there is no list.
 function end_of_block(known, i) {
 	if (known)
 		print "klog: left out: a dying CPU's fair server counted as a task (base)"
