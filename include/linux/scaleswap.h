@@ -28,7 +28,7 @@ union swap_header;
 #define PAGEMAP_SWP_HIGH_SHIFT	52
 
 /* log2 of the slots that share a swap address space, with its lock: a cluster */
-#define SCALESWAP_SPACE_SHIFT	9
+#define SCALESWAP_SWAPCACHE_SHIFT	9
 
 /**
  * scaleswap_pagemap_code - swap type as /proc/PID/pagemap shows it
@@ -147,48 +147,48 @@ static inline bool scaleswap_bound(unsigned int type)
 }
 
 /**
- * scaleswap_space_shift - size of a swap address space
+ * scaleswap_swapcache_shift - size of a swap address space
  * @shift: log2 of its slots without ScaleSwap
  *
  * Context: any. Changes only at boot, before there are areas.
  * Return: log2 of its slots.
  */
-static inline unsigned int scaleswap_space_shift(unsigned int shift)
+static inline unsigned int scaleswap_swapcache_shift(unsigned int shift)
 {
 	if (static_branch_unlikely(&scaleswap_key))
-		return SCALESWAP_SPACE_SHIFT;
+		return SCALESWAP_SWAPCACHE_SHIFT;
 	return shift;
 }
 
 /**
- * scaleswap_space_pages - size of a swap address space
+ * scaleswap_swapcache_pages - size of a swap address space
  * @pages: its slots without ScaleSwap
  *
  * Context: any. Changes only at boot, before there are areas.
  * Return: its slots.
  */
-static inline unsigned long scaleswap_space_pages(unsigned long pages)
+static inline unsigned long scaleswap_swapcache_pages(unsigned long pages)
 {
 	if (static_branch_unlikely(&scaleswap_key))
-		return 1UL << SCALESWAP_SPACE_SHIFT;
+		return 1UL << SCALESWAP_SWAPCACHE_SHIFT;
 	return pages;
 }
 
 /**
- * scaleswap_space_index - in which swap address space of its area a slot is
+ * scaleswap_swapcache_index - in which swap address space of its area a slot is
  * @offset: the slot
  * @shift: log2 of the slots of one without ScaleSwap
  *
- * As @offset >> scaleswap_space_shift(@shift), but with ScaleSwap off the
+ * As @offset >> scaleswap_swapcache_shift(@shift), but with ScaleSwap off the
  * shift is by a constant, as before.
  *
  * Context: any. Changes only at boot, before there are areas.
  * Return: the index.
  */
-static inline pgoff_t scaleswap_space_index(pgoff_t offset, unsigned int shift)
+static inline pgoff_t scaleswap_swapcache_index(pgoff_t offset, unsigned int shift)
 {
 	if (static_branch_unlikely(&scaleswap_key))
-		return offset >> SCALESWAP_SPACE_SHIFT;
+		return offset >> SCALESWAP_SWAPCACHE_SHIFT;
 	return offset >> shift;
 }
 
@@ -443,17 +443,17 @@ static inline bool scaleswap_on(void)
 	return false;
 }
 
-static inline unsigned int scaleswap_space_shift(unsigned int shift)
+static inline unsigned int scaleswap_swapcache_shift(unsigned int shift)
 {
 	return shift;
 }
 
-static inline unsigned long scaleswap_space_pages(unsigned long pages)
+static inline unsigned long scaleswap_swapcache_pages(unsigned long pages)
 {
 	return pages;
 }
 
-static inline pgoff_t scaleswap_space_index(pgoff_t offset, unsigned int shift)
+static inline pgoff_t scaleswap_swapcache_index(pgoff_t offset, unsigned int shift)
 {
 	return offset >> shift;
 }

@@ -24,7 +24,7 @@ struct folio;
 /**
  * struct scaleswap_shard - LRU lists of one memcg and node for one CPU or some
  * @lruvec: lists and lock; everything else in it that is not per list is unused
- * @whole: lruvec of the memcg and node
+ * @mlruvec: lruvec of the memcg and node
  * @id: number in the folios' flags, from 1
  * @clock: how often the lists were scanned, see ssw_lru_scanned()
  * @seen: pages at the last look
@@ -33,7 +33,7 @@ struct folio;
  */
 struct scaleswap_shard {
 	struct lruvec lruvec;
-	struct lruvec *whole;
+	struct lruvec *mlruvec;
 	unsigned int id;
 	/* What all CPUs read ends here. */
 	unsigned long clock ____cacheline_aligned_in_smp;
@@ -68,13 +68,13 @@ struct scaleswap_shards {
 
 DECLARE_STATIC_KEY_FALSE(scaleswap_lru_key);
 
-void __scaleswap_lru_join(struct folio *folio);
+void __scaleswap_lru_assign(struct folio *folio);
 void __scaleswap_lru_refault(struct folio *folio, void *shadow);
 void *__scaleswap_lru_shadow(struct folio *folio, void *shadow);
-void __scaleswap_lru_free(struct lruvec *whole);
+void __scaleswap_lru_free(struct lruvec *mlruvec);
 unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
 				    int zone_idx);
-void scaleswap_lru_costs(struct lruvec *whole, unsigned long *anon,
+void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon,
 			 unsigned long *file);
 void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cost);
 bool scaleswap_lru_refuse_gen(void);
@@ -112,50 +112,50 @@ static inline unsigned int scaleswap_lru_id(const struct folio *folio)
 }
 
 /**
- * scaleswap_lruvec_whole - lruvec of the memcg and node that a lruvec is of
+ * scaleswap_memcg_lruvec - lruvec of the memcg and node that a lruvec is of
  * @lruvec: that, or a shard of it
  *
  * Context: any.
  * Return: where statistics and the memcg are found.
  */
-static inline struct lruvec *scaleswap_lruvec_whole(struct lruvec *lruvec)
+static inline struct lruvec *scaleswap_memcg_lruvec(struct lruvec *lruvec)
 {
 	if (scaleswap_lru_on() && lruvec->shard)
-		return lruvec->shard->whole;
+		return lruvec->shard->mlruvec;
 	return lruvec;
 }
 
 /**
  * scaleswap_lruvec_of - lruvec that a folio is in, or goes to
  * @folio: the folio
- * @whole: lruvec of its memcg and node
+ * @mlruvec: lruvec of its memcg and node
  *
  * Context: any in which the folio's memcg is stable. For a folio that is on a
- * list the shard exists: see __scaleswap_lru_join().
- * Return: a shard, or @whole.
+ * list the shard exists: see __scaleswap_lru_assign().
+ * Return: a shard, or @mlruvec.
  */
 static inline struct lruvec *scaleswap_lruvec_of(const struct folio *folio,
-						 struct lruvec *whole)
+						 struct lruvec *mlruvec)
 {
 	struct scaleswap_shards *shards;
 	struct scaleswap_shard *shard;
 	unsigned int id;
 
 	if (!scaleswap_lru_on())
-		return whole;
+		return mlruvec;
 	id = scaleswap_lru_id(folio);
 	if (!id)
-		return whole;
+		return mlruvec;
 	/* Address dependencies; pair with the cmpxchg() of ssw_shard_create(). */
-	shards = READ_ONCE(whole->shards);
+	shards = READ_ONCE(mlruvec->shards);
 	if (!shards)
-		return whole;
+		return mlruvec;
 	shard = READ_ONCE(shards->shard[id]);
 	if (!shard)
-		return whole;
+		return mlruvec;
 	/* As in mem_cgroup_lruvec(). */
-	if (unlikely(shard->lruvec.pgdat != whole->pgdat))
-		shard->lruvec.pgdat = whole->pgdat;
+	if (unlikely(shard->lruvec.pgdat != mlruvec->pgdat))
+		shard->lruvec.pgdat = mlruvec->pgdat;
 	return &shard->lruvec;
 }
 
@@ -172,7 +172,7 @@ static inline bool scaleswap_lru_matches(const struct folio *folio,
 {
 	if (!scaleswap_lru_on())
 		return true;
-	return scaleswap_lruvec_of(folio, scaleswap_lruvec_whole(lruvec)) == lruvec;
+	return scaleswap_lruvec_of(folio, scaleswap_memcg_lruvec(lruvec)) == lruvec;
 }
 
 /**
@@ -212,16 +212,16 @@ static inline unsigned long scaleswap_lru_total(struct lruvec *lruvec, enum lru_
 }
 
 /**
- * scaleswap_lru_join - see to it that a folio has a shard, before it joins a list
+ * scaleswap_lru_assign - see to it that a folio has a shard, before it joins a list
  * @folio: charged, on no list
  *
  * Context: any but interrupts; may hold spinlocks with interrupts off, and does
  * not sleep.
  */
-static inline void scaleswap_lru_join(struct folio *folio)
+static inline void scaleswap_lru_assign(struct folio *folio)
 {
 	if (scaleswap_lru_on())
-		__scaleswap_lru_join(folio);
+		__scaleswap_lru_assign(folio);
 }
 
 /**
@@ -268,14 +268,14 @@ static inline void scaleswap_lru_refault(struct folio *folio, void *shadow)
 
 /**
  * scaleswap_lru_free - free the shards of a memcg and node
- * @whole: its lruvec, with all lists empty
+ * @mlruvec: its lruvec, with all lists empty
  *
  * Context: any but interrupts.
  */
-static inline void scaleswap_lru_free(struct lruvec *whole)
+static inline void scaleswap_lru_free(struct lruvec *mlruvec)
 {
 	if (scaleswap_lru_on())
-		__scaleswap_lru_free(whole);
+		__scaleswap_lru_free(mlruvec);
 }
 
 #else /* CONFIG_SCALESWAP_LRU */
@@ -285,15 +285,15 @@ static inline bool scaleswap_lru_on(void)
 	return false;
 }
 
-static inline struct lruvec *scaleswap_lruvec_whole(struct lruvec *lruvec)
+static inline struct lruvec *scaleswap_memcg_lruvec(struct lruvec *lruvec)
 {
 	return lruvec;
 }
 
 static inline struct lruvec *scaleswap_lruvec_of(const struct folio *folio,
-						 struct lruvec *whole)
+						 struct lruvec *mlruvec)
 {
-	return whole;
+	return mlruvec;
 }
 
 static inline bool scaleswap_lru_matches(const struct folio *folio,
@@ -314,7 +314,7 @@ static inline unsigned long scaleswap_lru_total(struct lruvec *lruvec, enum lru_
 	return own;
 }
 
-static inline void scaleswap_lru_join(struct folio *folio)
+static inline void scaleswap_lru_assign(struct folio *folio)
 {
 }
 
@@ -331,11 +331,11 @@ static inline void scaleswap_lru_refault(struct folio *folio, void *shadow)
 {
 }
 
-static inline void scaleswap_lru_free(struct lruvec *whole)
+static inline void scaleswap_lru_free(struct lruvec *mlruvec)
 {
 }
 
-static inline void scaleswap_lru_costs(struct lruvec *whole, unsigned long *anon,
+static inline void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon,
 				       unsigned long *file)
 {
 }

@@ -19,7 +19,7 @@ struct folio;
  * @submit: have a page of @bdev read. @sector is of @bdev, which may be a
  *         partition. @folio is locked, of order 0, in the swap cache, and stays
  *         so until the driver calls scaleswap_read_done(), or has
- *         scaleswap_read_again() called. Preemption may be on; does not sleep.
+ *         scaleswap_read_retry() called. Preemption may be on; does not sleep.
  *         0 if so, and @cookie is set, for @poll; -EBUSY if the queue is full,
  *         -ENODEV if the controller is not live or the disk goes away or is
  *         frozen, -EOPNOTSUPP if it cannot after all, -EIO if the page could not
@@ -47,7 +47,7 @@ struct scaleswap_read_ops {
 #ifdef CONFIG_SCALESWAP_POLL
 /* mm/scaleswap/fault.c */
 void scaleswap_read_done(struct folio *folio);
-void scaleswap_read_again(struct folio *folio);
+void scaleswap_read_retry(struct folio *folio);
 #endif
 
 #endif /* _LINUX_SCALESWAP_READ_H */

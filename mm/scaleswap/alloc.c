@@ -34,7 +34,7 @@
  * How often to look again because the order changed while nothing was found.
  * Somebody may be changing it all the time.
  */
-#define SSW_ORDER_TRIES		3
+#define SSW_AREALIST_TRIES		3
 
 /*
  * Slots that have nothing but their swap cache can be had by giving up the
@@ -56,38 +56,38 @@ static void ssw_area_count(struct ssw_area *area, bool home, unsigned int pages)
 /* Work off the queues of a CPU's own areas while it has to wait for another's. */
 static void ssw_meanwhile(void *arg)
 {
-	const struct ssw_list *list = &((struct ssw_order *)arg)->list;
+	const struct ssw_arealist *list = &((struct ssw_arealist_cpu *)arg)->list;
 	unsigned int nr_own = READ_ONCE(list->nr_own);
 
 	for (unsigned int at = 0; at < nr_own; at++) {
 		struct ssw_area *area;
 
 		area = rcu_dereference(ssw_areas[READ_ONCE(list->type[at])]);
-		if (!area || !area->space || llist_empty(&area->space->queue) ||
-		    !ssw_token_trylock(area->space))
+		if (!area || !area->slots || llist_empty(&area->slots->queue) ||
+		    !ssw_token_trylock(area->slots))
 			continue;
-		ssw_drain(area->space, NULL, SSW_BY_HOLDER);
-		ssw_token_release(area->space);
+		ssw_drain(area->slots, NULL, SSW_BY_HOLDER);
+		ssw_token_release(area->slots);
 	}
 }
 
 /* Through the queue of the area. */
-static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_task *task)
+static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_request *req)
 {
 	u64 start = 0;
 	bool waited;
 
 	if (trace_scaleswap_delegate_enabled())
 		start = local_clock();
-	waited = ssw_task_delegate(area->space, task, ssw_meanwhile,
-				   per_cpu_ptr(ssw_orders, cpu));
+	waited = ssw_request_delegate(area->slots, req, ssw_meanwhile,
+				      per_cpu_ptr(ssw_arealists, cpu));
 	/* What has to come again with a table is counted then. */
-	if (task->result == SSW_NO_TABLE)
+	if (req->result == SSW_NO_TABLE)
 		return;
-	ssw_deleg_add((enum ssw_deleg_item)task->by);
+	ssw_deleg_add((enum ssw_deleg_item)req->by);
 	if (waited)
 		ssw_deleg_add(SSW_DELEG_WAITS);
-	trace_scaleswap_delegate(area->si->type, cpu, task->order, task->by,
+	trace_scaleswap_delegate(area->si->type, cpu, req->order, req->by,
 				 start ? local_clock() - start : 0);
 }
 
@@ -97,7 +97,7 @@ static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_task *t
  * @cpu: the CPU that asks
  * @home: whether it is the home, which works on the area itself if it can
  * @order: how many, as a power of two
- * @lane: as in struct ssw_task, as far as the page is concerned
+ * @lane: as in struct ssw_request, as far as the page is concerned
  * @word: what their words become
  * @slot: the first one
  *
@@ -109,42 +109,42 @@ enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, bool home,
 			       unsigned int order, unsigned int lane, u64 word,
 			       unsigned int *slot)
 {
-	struct ssw_space *space = area->space;
-	struct ssw_task task;
+	struct ssw_slots *slots = area->slots;
+	struct ssw_request req;
 
 	/* The rest is set by whoever does it. */
-	task.word = word;
-	task.order = order;
-	task.lane = lane;
-	task.table = NULL;
-	task.no_table = false;
+	req.word = word;
+	req.order = order;
+	req.lane = lane;
+	req.table = NULL;
+	req.no_table = false;
 
 	for (;;) {
-		if (home && likely(ssw_token_trylock(space))) {
-			if (unlikely(!llist_empty(&space->queue) || space->backlog))
-				ssw_drain(space, NULL, SSW_BY_HOLDER);
-			ssw_cluster_alloc(space, &task);
-			ssw_token_release(space);
+		if (home && likely(ssw_token_trylock(slots))) {
+			if (unlikely(!llist_empty(&slots->queue) || slots->backlog))
+				ssw_drain(slots, NULL, SSW_BY_HOLDER);
+			ssw_cluster_alloc(slots, &req);
+			ssw_token_release(slots);
 		} else {
-			ssw_area_delegate(area, cpu, &task);
+			ssw_area_delegate(area, cpu, &req);
 		}
-		if (likely(task.result != SSW_NO_TABLE))
+		if (likely(req.result != SSW_NO_TABLE))
 			break;
 		/* Memory is got outside of the token, and brought along. */
-		task.table = ssw_table_alloc();
-		if (!task.table) {
-			task.no_table = true;
+		req.table = ssw_table_alloc();
+		if (!req.table) {
+			req.no_table = true;
 			ssw_fallback(cpu, SSW_FB_NO_TABLE, order);
 		}
 	}
-	if (unlikely(task.table))
-		ssw_table_free(task.table);
-	if (likely(task.result == SSW_OK)) {
-		*slot = task.slot;
-		ssw_count_pages(-(1L << order));
+	if (unlikely(req.table))
+		ssw_table_free(req.table);
+	if (likely(req.result == SSW_OK)) {
+		*slot = req.slot;
+		ssw_nr_swap_add(-(1L << order));
 		ssw_area_count(area, home, 1U << order);
 	}
-	return task.result;
+	return req.result;
 }
 
 /**
@@ -156,21 +156,21 @@ enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, bool home,
  */
 bool ssw_area_reclaim(struct ssw_area *area)
 {
-	struct ssw_space *space = area->space;
+	struct ssw_slots *slots = area->slots;
 	unsigned int slot = READ_ONCE(area->reclaim);
 	unsigned int scanned = 0;
 	unsigned int freed = 0;
 
-	while (scanned < min(SSW_RECLAIM_SCAN, space->nr_slots) &&
+	while (scanned < min(SSW_RECLAIM_SCAN, slots->nr_slots) &&
 	       freed < SSW_RECLAIM_PAGES) {
 		unsigned int next;
 		u64 word;
 
-		if (slot >= space->nr_slots)
+		if (slot >= slots->nr_slots)
 			slot = 0;
 		rcu_read_lock();
-		next = ssw_slot_next(space, slot);
-		word = ssw_slot_read(space, next);
+		next = ssw_slot_next(slots, slot);
+		word = ssw_slot_read(slots, next);
 		rcu_read_unlock();
 		scanned += next + 1 - slot;
 		slot = next + 1;
@@ -196,19 +196,19 @@ enum ssw_result ssw_try_area(unsigned int type, int cpu, bool home, int order,
 {
 	const unsigned int flags = SWP_BLKDEV | SWP_SOLIDSTATE;
 	enum ssw_result result = SSW_FULL;
-	struct ssw_space *space;
+	struct ssw_slots *slots;
 	unsigned int slot;
 
 	rcu_read_lock();
-	space = rcu_dereference(ssw_spaces[type]);
-	if (unlikely(!space || READ_ONCE(space->full) || READ_ONCE(space->closed)))
+	slots = rcu_dereference(ssw_area_slots[type]);
+	if (unlikely(!slots || READ_ONCE(slots->full) || READ_ONCE(slots->closed)))
 		goto out;
 	/* A folio in one piece needs a place in one piece on the device. */
-	if (order && (data_race(space->area->si->flags) & flags) != flags) {
+	if (order && (data_race(slots->area->si->flags) & flags) != flags) {
 		result = SSW_NO_BLOCK;
 		goto out;
 	}
-	result = ssw_area_alloc(space->area, cpu, home, order, lane, SSW_WORD_CACHE,
+	result = ssw_area_alloc(slots->area, cpu, home, order, lane, SSW_WORD_CACHE,
 				&slot);
 	if (likely(result == SSW_OK))
 		*entry = swp_entry(type, slot);
@@ -241,7 +241,7 @@ static enum ssw_result ssw_try_reclaim(unsigned int type, int cpu, int order,
 	if (!si || !percpu_ref_tryget_live(&si->users))
 		return SSW_FULL;
 	area = ssw_area_held(type);
-	if (area && area->space && ssw_area_reclaim(area))
+	if (area && area->slots && ssw_area_reclaim(area))
 		result = ssw_try_foreign(type, cpu, order, entry);
 	percpu_ref_put(&si->users);
 	return result;
@@ -251,10 +251,10 @@ static enum ssw_result ssw_try_reclaim(unsigned int type, int cpu, int order,
  * Own areas: from the highest priority on, and among equal ones in turns, as
  * the base kernel does with equal priorities.
  */
-static enum ssw_result ssw_alloc_own(struct ssw_order *o, int cpu, int order,
+static enum ssw_result ssw_alloc_own(struct ssw_arealist_cpu *o, int cpu, int order,
 				     unsigned int lane, swp_entry_t *entry)
 {
-	const struct ssw_list *list = &o->list;
+	const struct ssw_arealist *list = &o->list;
 	unsigned int nr_own = READ_ONCE(list->nr_own);
 	enum ssw_result result = SSW_FULL;
 	unsigned int begin, end, turn;
@@ -285,7 +285,7 @@ static enum ssw_result ssw_alloc_own(struct ssw_order *o, int cpu, int order,
 	return result;
 }
 
-static void ssw_count_foreign(const struct ssw_list *list, unsigned int at, int cpu,
+static void ssw_count_foreign(const struct ssw_arealist *list, unsigned int at, int cpu,
 			      int order)
 {
 	ssw_stat_add(at < READ_ONCE(list->nr_own) ? SSW_ALLOC_OWN :
@@ -296,10 +296,10 @@ static void ssw_count_foreign(const struct ssw_list *list, unsigned int at, int 
 			     SSW_FB_NO_AREA, order);
 }
 
-static enum ssw_result ssw_alloc_foreign(struct ssw_order *o, int cpu, int order,
+static enum ssw_result ssw_alloc_foreign(struct ssw_arealist_cpu *o, int cpu, int order,
 					 swp_entry_t *entry)
 {
-	const struct ssw_list *list = &o->list;
+	const struct ssw_arealist *list = &o->list;
 	unsigned int first = READ_ONCE(list->nr_own);
 	unsigned int nr = READ_ONCE(list->nr);
 	unsigned int left = READ_ONCE(o->spill_left);
@@ -343,10 +343,10 @@ found:
 }
 
 /* All areas are full: make room in own ones, and in a few others in turns. */
-static enum ssw_result ssw_alloc_reclaim(struct ssw_order *o, int cpu, int order,
+static enum ssw_result ssw_alloc_reclaim(struct ssw_arealist_cpu *o, int cpu, int order,
 					 swp_entry_t *entry, bool own)
 {
-	const struct ssw_list *list = &o->list;
+	const struct ssw_arealist *list = &o->list;
 	unsigned int first = own ? 0 : READ_ONCE(list->nr_own);
 	unsigned int nr = own ? READ_ONCE(list->nr_own) : READ_ONCE(list->nr);
 	unsigned int turn = READ_ONCE(o->reclaim_turn);
@@ -381,7 +381,7 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 	int cpu = raw_smp_processor_id();
 	unsigned int lane = ssw_lru_lane(folio, cpu);
 	enum ssw_result result;
-	struct ssw_order *o;
+	struct ssw_arealist_cpu *o;
 	unsigned int seq;
 	bool own_reclaimed;
 	bool changed;
@@ -394,7 +394,7 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 		return true;
 	}
 
-	o = per_cpu_ptr(ssw_orders, cpu);
+	o = per_cpu_ptr(ssw_arealists, cpu);
 	do {
 		seq = read_seqcount_begin(&o->seq);
 		result = ssw_alloc_own(o, cpu, order, lane, entry);
@@ -406,7 +406,7 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 			result = ssw_alloc_foreign(o, cpu, order, entry);
 		/* Always, so that a section that found something ends, too. */
 		changed = read_seqcount_retry(&o->seq, seq);
-	} while (result == SSW_FULL && changed && ++tries < SSW_ORDER_TRIES);
+	} while (result == SSW_FULL && changed && ++tries < SSW_AREALIST_TRIES);
 
 	if (result == SSW_FULL && !own_reclaimed)
 		result = ssw_alloc_reclaim(o, cpu, order, entry, true);
@@ -420,7 +420,7 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 	}
 	ssw_fallback(cpu, SSW_FB_ALL_FULL, order);
 	/* Whoever wonders how much is left should now get to know. */
-	ssw_count_flush();
+	ssw_nr_swap_flush();
 	/* Without plain areas do not even look at the lock that they share. */
 	if (READ_ONCE(ssw_nr_plain))
 		return false;
@@ -433,7 +433,7 @@ void __scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
 {
 	unsigned int pages = folio_nr_pages(folio);
 
-	ssw_count_check();
+	ssw_nr_swap_check();
 	if (!entry.val) {
 		ssw_stat_add(SSW_ALLOC_FAIL, pages);
 		return;
@@ -455,12 +455,12 @@ swp_entry_t scaleswap_alloc_type(unsigned int type)
 {
 	int cpu = raw_smp_processor_id();
 	swp_entry_t entry = {};
-	struct ssw_space *space;
+	struct ssw_slots *slots;
 	unsigned int slot;
 
 	rcu_read_lock();
-	space = rcu_dereference(ssw_spaces[type]);
-	if (space && ssw_area_alloc(space->area, cpu, false, 0, 0, SSW_WORD_ONE,
+	slots = rcu_dereference(ssw_area_slots[type]);
+	if (slots && ssw_area_alloc(slots->area, cpu, false, 0, 0, SSW_WORD_ONE,
 				    &slot) == SSW_OK)
 		entry = swp_entry(type, slot);
 	rcu_read_unlock();
@@ -471,8 +471,8 @@ swp_entry_t scaleswap_alloc_type(unsigned int type)
 /* See scaleswap_throttle(). */
 bool __scaleswap_throttle(void)
 {
-	struct ssw_order *o = per_cpu_ptr(ssw_orders, raw_smp_processor_id());
-	const struct ssw_list *list = &o->list;
+	struct ssw_arealist_cpu *o = per_cpu_ptr(ssw_arealists, raw_smp_processor_id());
+	const struct ssw_arealist *list = &o->list;
 	unsigned int nr = READ_ONCE(list->nr);
 	bool found = false;
 
@@ -487,7 +487,7 @@ bool __scaleswap_throttle(void)
 		if (!si || !percpu_ref_tryget_live(&si->users))
 			continue;
 		area = ssw_area_held(type);
-		if (area && area->space && !READ_ONCE(area->space->full) && si->bdev) {
+		if (area && area->slots && !READ_ONCE(area->slots->full) && si->bdev) {
 			blkcg_schedule_throttle(si->bdev->bd_disk, true);
 			found = true;
 		}

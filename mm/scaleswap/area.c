@@ -12,10 +12,13 @@
 
 #include <linux/blkdev.h>
 #include <linux/ctype.h>
+#include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/mm.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/string.h>
 
 #include "internal.h"
@@ -47,10 +50,10 @@ s16 scaleswap_home[1 << MAX_SWAPFILES_SHIFT] = {
 struct ssw_area __rcu *ssw_areas[MAX_SWAPFILES];
 
 /*
- * The slots of per-core areas by swap type, as ssw_areas[]->space, for those who
+ * The slots of per-core areas by swap type, as ssw_areas[]->slots, for those who
  * need nothing else. A corrupted entry may have a type that is no swap area.
  */
-struct ssw_space __rcu *ssw_spaces[1 << MAX_SWAPFILES_SHIFT];
+struct ssw_slots __rcu *ssw_area_slots[1 << MAX_SWAPFILES_SHIFT];
 
 /* How many enabled areas are bound and how many are plain. */
 unsigned int ssw_nr_bound;
@@ -171,12 +174,123 @@ static void ssw_set_home(unsigned int type, int cpu)
 	WRITE_ONCE(scaleswap_home[type], cpu);
 }
 
+static int ssw_bad_cmp(const void *a, const void *b)
+{
+	const unsigned int *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Slot 0 is the header; the rest is what the header says. Duplicates count once. */
+static int ssw_slots_set_bad(struct ssw_slots *slots, const u32 *bad,
+			     unsigned int nr_bad)
+{
+	unsigned int i, nr = 0;
+
+	slots->bad = kvmalloc_array(nr_bad + 1, sizeof(*slots->bad), GFP_KERNEL);
+	if (!slots->bad)
+		return -ENOMEM;
+	slots->bad[nr++] = 0;
+	for (i = 0; i < nr_bad; i++) {
+		if (bad[i] < slots->nr_slots)
+			slots->bad[nr++] = bad[i];
+	}
+	sort(slots->bad, nr, sizeof(*slots->bad), ssw_bad_cmp, NULL);
+	for (i = 0; i < nr; i++) {
+		if (i && slots->bad[i] == slots->bad[i - 1])
+			continue;
+		slots->bad[slots->nr_bad++] = slots->bad[i];
+		ssw_slot_cluster(slots, slots->bad[i])->nr_bad++;
+	}
+	/* The last cluster is counted as whole. */
+	i = slots->nr_slots % SSW_CLUSTER_SLOTS;
+	if (i)
+		slots->cluster[slots->nr_clusters - 1].nr_bad += SSW_CLUSTER_SLOTS - i;
+	return 0;
+}
+
+/**
+ * ssw_slots_free - free the slots of an area
+ * @slots: the slots, that nobody can see any more; or NULL
+ *
+ * Context: process context.
+ */
+void ssw_slots_free(struct ssw_slots *slots)
+{
+	unsigned int i, used = 0;
+
+	if (!slots)
+		return;
+	for (i = 0; slots->cluster && i < slots->nr_clusters; i++) {
+		struct ssw_cluster *ci = &slots->cluster[i];
+
+		used += atomic_read(&ci->used);
+		ssw_table_free(rcu_dereference_protected(ci->table, 1));
+	}
+	WARN_ONCE(used, "scaleswap: %u slots still in use\n", used);
+	kvfree(slots->cluster);
+	kvfree(slots->bad);
+	kfree(slots);
+}
+
+/**
+ * ssw_slots_alloc - set up the slots of an area, all free
+ * @nr_slots: how many, with the header and bad ones
+ * @bad: numbers of bad slots, in any order
+ * @nr_bad: how many
+ *
+ * Context: process context, may sleep.
+ * Return: the slots, or ERR_PTR(-ENOMEM).
+ */
+struct ssw_slots *ssw_slots_alloc(unsigned int nr_slots, const u32 *bad,
+				  unsigned int nr_bad)
+{
+	struct ssw_slots *slots;
+
+	slots = kzalloc(sizeof(*slots), GFP_KERNEL);
+	if (!slots)
+		return ERR_PTR(-ENOMEM);
+	slots->nr_slots = nr_slots;
+	slots->nr_clusters = DIV_ROUND_UP(nr_slots, SSW_CLUSTER_SLOTS);
+	slots->cluster = kvcalloc(slots->nr_clusters, sizeof(*slots->cluster),
+				  GFP_KERNEL);
+	if (!slots->cluster || ssw_slots_set_bad(slots, bad, nr_bad)) {
+		ssw_slots_free(slots);
+		return ERR_PTR(-ENOMEM);
+	}
+	/* Until it is enabled. */
+	slots->closed = true;
+	ssw_slots_lists_init(slots);
+	ssw_token_init(slots);
+	return slots;
+}
+
+/**
+ * ssw_slots_bytes - how much memory the slots of an area take
+ * @slots: the slots
+ *
+ * Context: any in which @slots cannot go away.
+ * Return: bytes, with the bitmap of zero-filled slots and the heads of the swap
+ * cache that each area has.
+ */
+size_t ssw_slots_bytes(const struct ssw_slots *slots)
+{
+	size_t table = sizeof(struct ssw_table) +
+		       SSW_CLUSTER_SLOTS * sizeof(atomic64_t);
+
+	return sizeof(*slots) + slots->nr_clusters * sizeof(*slots->cluster) +
+	       (slots->nr_bad + 1) * sizeof(*slots->bad) +
+	       BITS_TO_LONGS(slots->nr_slots) * sizeof(long) +
+	       slots->nr_clusters * sizeof(struct address_space) +
+	       READ_ONCE(slots->nr_tables) * table;
+}
+
 /* The slots, less the bad ones that the header lists. */
 static int ssw_area_setup(struct ssw_area *area, const union swap_header *header)
 {
 	unsigned int nr_bad = header->info.nr_badpages;
 	struct swap_info_struct *si = area->si;
-	struct ssw_space *space;
+	struct ssw_slots *slots;
 	unsigned int nr_slots;
 	unsigned int i;
 
@@ -187,19 +301,19 @@ static int ssw_area_setup(struct ssw_area *area, const union swap_header *header
 	}
 	/* The end of the last cluster has to be a number, too. */
 	nr_slots = min(si->max, ALIGN_DOWN(UINT_MAX, SSW_CLUSTER_SLOTS));
-	space = ssw_space_alloc(nr_slots, header->info.badpages, nr_bad);
-	if (IS_ERR(space))
-		return PTR_ERR(space);
-	space->area = area;
+	slots = ssw_slots_alloc(nr_slots, header->info.badpages, nr_bad);
+	if (IS_ERR(slots))
+		return PTR_ERR(slots);
+	slots->area = area;
 	/*
 	 * All of it before the pointers to it: search orders may still have the
 	 * type from its last use. Pairs with the dependent reads of whoever
 	 * follows these pointers under RCU.
 	 */
-	smp_store_release(&area->space, space);
-	rcu_assign_pointer(ssw_spaces[si->type], space);
+	smp_store_release(&area->slots, slots);
+	rcu_assign_pointer(ssw_area_slots[si->type], slots);
 	/* The header is bad, too, but has not been counted as a page. */
-	si->pages -= si->max - nr_slots + space->nr_bad - 1;
+	si->pages -= si->max - nr_slots + slots->nr_bad - 1;
 	if (!si->pages) {
 		pr_warn("swap area %u has no good page; run mkswap again\n", si->type);
 		return -EINVAL;
@@ -226,7 +340,7 @@ int __scaleswap_swapon(struct swap_info_struct *si, const union swap_header *hea
 		goto err_free;
 	area->si = si;
 	area->dev_node = ssw_device_node(si);
-	ssw_thread_area_init(area);
+	ssw_delegd_area_init(area);
 	ssw_discard_area_init(area);
 	ssw_fault_area_init(area);
 	area->stat = alloc_percpu(struct ssw_area_stat);
@@ -282,17 +396,17 @@ void __scaleswap_enabled(struct swap_info_struct *si)
 	 * A swapoff may have begun meanwhile. It makes the area not writable
 	 * before it closes it under the mutex, so it is not opened again here.
 	 */
-	if (area->space && (READ_ONCE(si->flags) & SWP_WRITEOK)) {
-		area->space->discard = si->flags & SWP_PAGE_DISCARD;
+	if (area->slots && (READ_ONCE(si->flags) & SWP_WRITEOK)) {
+		area->slots->use_discard = si->flags & SWP_PAGE_DISCARD;
 		/* Pairs with the acquire of the token by the first allocation. */
-		smp_store_release(&area->space->closed, false);
+		smp_store_release(&area->slots->closed, false);
 	}
 	if (!area->enabled) {
 		area->enabled = true;
 		WRITE_ONCE(*ssw_counter(area), *ssw_counter(area) + 1);
 	}
 	if (home >= 0)
-		ssw_order_rebuild();
+		ssw_arealists_rebuild();
 	mutex_unlock(&ssw_mutex);
 }
 
@@ -318,17 +432,17 @@ bool __scaleswap_shown(const struct swap_info_struct *si)
  */
 void __scaleswap_close(struct swap_info_struct *si)
 {
-	struct ssw_space *space;
+	struct ssw_slots *slots;
 
 	mutex_lock(&ssw_mutex);
-	space = ssw_area_locked(si->type)->space;
-	if (space)
-		WRITE_ONCE(space->closed, true);
+	slots = ssw_area_locked(si->type)->slots;
+	if (slots)
+		WRITE_ONCE(slots->closed, true);
 	mutex_unlock(&ssw_mutex);
-	if (space)
+	if (slots)
 		synchronize_rcu();
 	/* There may be little swap space left all of a sudden. */
-	ssw_count_flush();
+	ssw_nr_swap_flush();
 }
 
 /* See scaleswap_swapoff(). */
@@ -339,7 +453,7 @@ void __scaleswap_swapoff(struct swap_info_struct *si)
 	mutex_lock(&ssw_mutex);
 	area = ssw_area_locked(si->type);
 	RCU_INIT_POINTER(ssw_areas[si->type], NULL);
-	RCU_INIT_POINTER(ssw_spaces[si->type], NULL);
+	RCU_INIT_POINTER(ssw_area_slots[si->type], NULL);
 	mutex_unlock(&ssw_mutex);
 	if (!area)
 		return;
@@ -355,17 +469,17 @@ void __scaleswap_swapoff(struct swap_info_struct *si)
 	}
 	if (scaleswap_home[si->type] >= 0) {
 		ssw_set_home(si->type, SSW_NO_HOME);
-		ssw_order_rebuild();
+		ssw_arealists_rebuild();
 	}
-	if (area->space)
-		ssw_queue_max_keep(area->space->queue_max);
+	if (area->slots)
+		ssw_queue_max_keep(area->slots->queue_max);
 	mutex_unlock(&ssw_mutex);
 
 	/* Allocators that found it in a search order; the delegator's timer; discards. */
 	synchronize_rcu();
 	timer_shutdown_sync(&area->timer);
 	ssw_discard_area_exit(area);
-	ssw_space_free(area->space);
+	ssw_slots_free(area->slots);
 	kobject_put(&area->kobj);
 }
 
@@ -390,7 +504,7 @@ int ssw_area_rehome(struct ssw_area *area, int cpu)
 		err = -EOPNOTSUPP;
 	} else if (scaleswap_home[type] != cpu) {
 		ssw_set_home(type, cpu);
-		ssw_order_rebuild();
+		ssw_arealists_rebuild();
 	}
 	mutex_unlock(&ssw_mutex);
 	if (err)

@@ -20,7 +20,7 @@
 #include <linux/gcd.h>
 #include <linux/kernel.h>
 
-#include "space.h"
+#include "slot.h"
 
 /*
  * How many clusters that may have no block of the order to look through. More
@@ -28,10 +28,10 @@
  */
 #define SSW_FRAG_TRIES		8
 
-static unsigned int ssw_cluster_base(const struct ssw_space *space,
+static unsigned int ssw_cluster_base(const struct ssw_slots *slots,
 				     const struct ssw_cluster *ci)
 {
-	return (ci - space->cluster) << SSW_CLUSTER_SHIFT;
+	return (ci - slots->cluster) << SSW_CLUSTER_SHIFT;
 }
 
 static unsigned int ssw_cluster_capacity(const struct ssw_cluster *ci)
@@ -49,40 +49,40 @@ static bool ssw_cluster_has_free(const struct ssw_cluster *ci)
 	return atomic_read_acquire(&ci->used) < (int)ssw_cluster_capacity(ci);
 }
 
-static struct ssw_table *ssw_cluster_table(struct ssw_space *space,
+static struct ssw_table *ssw_cluster_table(struct ssw_slots *slots,
 					   struct ssw_cluster *ci)
 {
 	return rcu_dereference_protected(ci->table,
-					 lockdep_is_held(&space->token));
+					 lockdep_is_held(&slots->token));
 }
 
 /**
- * ssw_space_lists_init - put all clusters on the list of free ones
- * @space: the area's slots, zeroed but for what is marked fixed in it
+ * ssw_slots_lists_init - put all clusters on the list of free ones
+ * @slots: the area's slots, zeroed but for what is marked fixed in it
  *
  * In steps of about the golden section, so that each cluster is far away from
  * those that come into use before and after it: consecutive ones are likely to
  * share a chip in the device and a lock of the swap cache.
  *
- * Context: before anybody else can see @space.
+ * Context: before anybody else can see @slots.
  */
-void ssw_space_lists_init(struct ssw_space *space)
+void ssw_slots_lists_init(struct ssw_slots *slots)
 {
-	unsigned int n = space->nr_clusters;
+	unsigned int n = slots->nr_clusters;
 	unsigned int step = max(1U, (unsigned int)((u64)n * 618 / 1000));
 	unsigned int i, at = 0;
 
 	while (gcd(step, n) != 1)
 		step++;
 
-	INIT_LIST_HEAD(&space->free);
-	INIT_LIST_HEAD(&space->stale);
+	INIT_LIST_HEAD(&slots->free);
+	INIT_LIST_HEAD(&slots->discard);
 	for (i = 0; i < SSW_NR_ORDERS; i++) {
-		INIT_LIST_HEAD(&space->part[i]);
-		INIT_LIST_HEAD(&space->frag[i]);
+		INIT_LIST_HEAD(&slots->nonfull[i]);
+		INIT_LIST_HEAD(&slots->frag[i]);
 	}
 	for (i = 0; i < n; i++, at = ((u64)at + step) % n) {
-		struct ssw_cluster *ci = &space->cluster[at];
+		struct ssw_cluster *ci = &slots->cluster[at];
 
 		/* Of a cluster without a good slot nothing is ever heard. */
 		ci->state = SSW_CL_FULL;
@@ -90,17 +90,17 @@ void ssw_space_lists_init(struct ssw_space *space)
 		if (!ssw_cluster_capacity(ci))
 			continue;
 		WRITE_ONCE(ci->state, SSW_CL_FREE);
-		list_add_tail(&ci->list, &space->free);
+		list_add_tail(&ci->list, &slots->free);
 	}
 }
 
 /* Mark the bad slots in the table that a cluster is about to get. */
-static void ssw_cluster_mark_bad(struct ssw_space *space,
+static void ssw_cluster_mark_bad(struct ssw_slots *slots,
 				 struct ssw_cluster *ci,
 				 struct ssw_table *table)
 {
-	unsigned int base = ssw_cluster_base(space, ci);
-	unsigned int lo = 0, hi = space->nr_bad;
+	unsigned int base = ssw_cluster_base(slots, ci);
+	unsigned int lo = 0, hi = slots->nr_bad;
 	unsigned int i;
 
 	if (!ci->nr_bad)
@@ -108,87 +108,87 @@ static void ssw_cluster_mark_bad(struct ssw_space *space,
 	while (lo < hi) {
 		unsigned int mid = (lo + hi) / 2;
 
-		if (space->bad[mid] < base)
+		if (slots->bad[mid] < base)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (; lo < space->nr_bad && space->bad[lo] < base + SSW_CLUSTER_SLOTS; lo++)
-		atomic64_set(&table->word[space->bad[lo] - base], SSW_WORD_BAD);
+	for (; lo < slots->nr_bad && slots->bad[lo] < base + SSW_CLUSTER_SLOTS; lo++)
+		atomic64_set(&table->word[slots->bad[lo] - base], SSW_WORD_BAD);
 	/* What is left of the last cluster beyond the end of the area. */
-	for (i = min(space->nr_slots - base, SSW_CLUSTER_SLOTS); i < SSW_CLUSTER_SLOTS; i++)
+	for (i = min(slots->nr_slots - base, SSW_CLUSTER_SLOTS); i < SSW_CLUSTER_SLOTS; i++)
 		atomic64_set(&table->word[i], SSW_WORD_BAD);
 }
 
 /* A free cluster comes into use. */
-static void ssw_cluster_begin(struct ssw_space *space, struct ssw_cluster *ci,
+static void ssw_cluster_begin(struct ssw_slots *slots, struct ssw_cluster *ci,
 			      unsigned int order, struct ssw_table *table)
 {
-	ssw_cluster_mark_bad(space, ci, table);
-	WRITE_ONCE(ci->state, SSW_CL_PART);
+	ssw_cluster_mark_bad(slots, ci, table);
+	WRITE_ONCE(ci->state, SSW_CL_NONFULL);
 	ci->order = order;
-	list_move_tail(&ci->list, &space->part[order]);
-	WRITE_ONCE(space->nr_tables, space->nr_tables + 1);
+	list_move_tail(&ci->list, &slots->nonfull[order]);
+	WRITE_ONCE(slots->nr_tables, slots->nr_tables + 1);
 	rcu_assign_pointer(ci->table, table);
 }
 
-static struct ssw_cursor *ssw_task_cursor(struct ssw_space *space,
-					  const struct ssw_task *task)
+static struct ssw_cursor *ssw_request_cursor(struct ssw_slots *slots,
+					     const struct ssw_request *req)
 {
-	return &space->cursor[task->lane && !task->order ? SSW_NR_ORDERS + task->lane - 1 :
-							   task->order];
+	return &slots->cursor[req->lane && !req->order ? SSW_NR_ORDERS + req->lane - 1 :
+							   req->order];
 }
 
-static bool ssw_cluster_current(const struct ssw_space *space,
+static bool ssw_cluster_current(const struct ssw_slots *slots,
 				const struct ssw_cluster *ci)
 {
 	unsigned int i;
 
 	for (i = SSW_NR_ORDERS; i < SSW_NR_CURSORS; i++) {
-		if (space->cursor[i].cluster == ci)
+		if (slots->cursor[i].cluster == ci)
 			return true;
 	}
 	/* Order 0 also takes slots of clusters that are of another order. */
-	return space->cursor[ci->order].cluster == ci ||
-	       space->cursor[0].cluster == ci;
+	return slots->cursor[ci->order].cluster == ci ||
+	       slots->cursor[0].cluster == ci;
 }
 
 /* The last slot of a cluster has been freed. */
-static void ssw_cluster_end(struct ssw_space *space, struct ssw_cluster *ci)
+static void ssw_cluster_end(struct ssw_slots *slots, struct ssw_cluster *ci)
 {
-	struct ssw_table *table = ssw_cluster_table(space, ci);
+	struct ssw_table *table = ssw_cluster_table(slots, ci);
 	unsigned int i;
 
 	for (i = 0; i < SSW_NR_CURSORS; i++) {
-		if (space->cursor[i].cluster == ci)
-			space->cursor[i].cluster = NULL;
+		if (slots->cursor[i].cluster == ci)
+			slots->cursor[i].cluster = NULL;
 	}
 
 	RCU_INIT_POINTER(ci->table, NULL);
-	table->next = space->dead;
-	space->dead = table;
-	WRITE_ONCE(space->nr_tables, space->nr_tables - 1);
+	table->next = slots->dead;
+	slots->dead = table;
+	WRITE_ONCE(slots->nr_tables, slots->nr_tables - 1);
 
 	/* Not the header, and not what is bad. */
-	if (space->discard && !ci->nr_bad && !READ_ONCE(space->closed)) {
-		WRITE_ONCE(ci->state, SSW_CL_STALE);
-		list_move_tail(&ci->list, &space->stale);
+	if (slots->use_discard && !ci->nr_bad && !READ_ONCE(slots->closed)) {
+		WRITE_ONCE(ci->state, SSW_CL_DISCARD);
+		list_move_tail(&ci->list, &slots->discard);
 	} else {
 		WRITE_ONCE(ci->state, SSW_CL_FREE);
-		list_move_tail(&ci->list, &space->free);
+		list_move_tail(&ci->list, &slots->free);
 	}
 }
 
 /* No list finds it until ssw_cluster_returned(). */
-static void ssw_cluster_fill(struct ssw_space *space, struct ssw_cluster *ci)
+static void ssw_cluster_fill(struct ssw_slots *slots, struct ssw_cluster *ci)
 {
 	list_del_init(&ci->list);
 	WRITE_ONCE(ci->state, SSW_CL_FULL);
 	/* Barrier B. */
 	smp_mb();
 	if (ssw_cluster_has_free(ci)) {
-		WRITE_ONCE(ci->state, SSW_CL_PART);
-		list_add_tail(&ci->list, &space->part[ci->order]);
+		WRITE_ONCE(ci->state, SSW_CL_NONFULL);
+		list_add_tail(&ci->list, &slots->nonfull[ci->order]);
 	}
 }
 
@@ -196,11 +196,11 @@ static void ssw_cluster_fill(struct ssw_space *space, struct ssw_cluster *ci)
  * Take 1 << order free words that follow each other, aligned, not before
  * @from. Returns the first, or SSW_CLUSTER_SLOTS.
  */
-static unsigned int ssw_cluster_take(struct ssw_space *space,
+static unsigned int ssw_cluster_take(struct ssw_slots *slots,
 				     struct ssw_cluster *ci, unsigned int from,
 				     unsigned int order, u64 new)
 {
-	atomic64_t *word = ssw_cluster_table(space, ci)->word;
+	atomic64_t *word = ssw_cluster_table(slots, ci)->word;
 	unsigned int nr = 1U << order;
 	unsigned int at, i;
 
@@ -222,7 +222,7 @@ static unsigned int ssw_cluster_take(struct ssw_space *space,
 				break;
 		}
 	}
-	space->scanned += min(at + nr, SSW_CLUSTER_SLOTS) - from;
+	slots->scanned += min(at + nr, SSW_CLUSTER_SLOTS) - from;
 	if (at >= SSW_CLUSTER_SLOTS)
 		return SSW_CLUSTER_SLOTS;
 
@@ -233,38 +233,38 @@ static unsigned int ssw_cluster_take(struct ssw_space *space,
 		/* Barrier A. Nobody but the owner takes a word out of free. */
 		WARN_ON_ONCE(!atomic64_try_cmpxchg_acquire(&word[at + i], &old, new));
 	}
-	WRITE_ONCE(space->allocated, space->allocated + nr);
+	WRITE_ONCE(slots->allocated, slots->allocated + nr);
 	return at;
 }
 
 /* Allocate from one cluster, and remember where to go on. */
-static bool ssw_cluster_try(struct ssw_space *space, struct ssw_cluster *ci,
-			    unsigned int from, struct ssw_task *task)
+static bool ssw_cluster_try(struct ssw_slots *slots, struct ssw_cluster *ci,
+			    unsigned int from, struct ssw_request *req)
 {
-	struct ssw_cursor *cursor = ssw_task_cursor(space, task);
+	struct ssw_cursor *cursor = ssw_request_cursor(slots, req);
 	unsigned int at;
 
-	at = ssw_cluster_take(space, ci, from, task->order, task->word);
+	at = ssw_cluster_take(slots, ci, from, req->order, req->word);
 	if (at == SSW_CLUSTER_SLOTS)
 		return false;
-	task->slot = ssw_cluster_base(space, ci) + at;
-	task->result = SSW_OK;
+	req->slot = ssw_cluster_base(slots, ci) + at;
+	req->result = SSW_OK;
 	cursor->cluster = ci;
-	cursor->next = at + (1U << task->order);
+	cursor->next = at + (1U << req->order);
 	if (!ssw_cluster_has_free(ci)) {
-		ssw_cluster_fill(space, ci);
+		ssw_cluster_fill(slots, ci);
 		cursor->cluster = NULL;
 	}
 	return true;
 }
 
 /* Begin a new search for blocks if a slot was freed since the last one began. */
-static void ssw_space_search(struct ssw_space *space)
+static void ssw_slots_search(struct ssw_slots *slots)
 {
-	if (READ_ONCE(space->quiet))
+	if (READ_ONCE(slots->quiet))
 		return;
-	space->search++;
-	WRITE_ONCE(space->quiet, 1);
+	slots->search++;
+	WRITE_ONCE(slots->quiet, 1);
 	/* Barrier F. */
 	smp_mb();
 }
@@ -273,15 +273,15 @@ static void ssw_space_search(struct ssw_space *space)
  * The cluster of a cursor has nothing more for it. That it was current may be all
  * that kept it when it became empty.
  */
-static void ssw_cursor_leave(struct ssw_space *space, struct ssw_cursor *cursor)
+static void ssw_cursor_leave(struct ssw_slots *slots, struct ssw_cursor *cursor)
 {
 	struct ssw_cluster *ci = cursor->cluster;
 
 	cursor->cluster = NULL;
 	/* If it is queued, it is looked after when its turn comes. */
 	if (!atomic_read_acquire(&ci->used) && !atomic_read(&ci->queued) &&
-	    !ssw_cluster_current(space, ci))
-		ssw_cluster_end(space, ci);
+	    !ssw_cluster_current(slots, ci))
+		ssw_cluster_end(slots, ci);
 }
 
 /*
@@ -289,25 +289,25 @@ static void ssw_cursor_leave(struct ssw_space *space, struct ssw_cursor *cursor)
  * block of the order goes to the end of @park. If @park begins with one that this
  * search has seen, it has seen them all, and they are not read again.
  */
-static bool ssw_cluster_try_list(struct ssw_space *space, struct list_head *list,
-				 struct list_head *park, struct ssw_task *task)
+static bool ssw_cluster_try_list(struct ssw_slots *slots, struct list_head *list,
+				 struct list_head *park, struct ssw_request *req)
 {
 	struct ssw_cluster *first = NULL;
 	unsigned int i;
 
-	ssw_space_search(space);
+	ssw_slots_search(slots);
 	for (i = 0; i < SSW_FRAG_TRIES && !list_empty(list); i++) {
 		struct ssw_cluster *ci;
 		bool seen;
 
 		ci = list_first_entry(list, struct ssw_cluster, list);
 		/* A single slot may be had from a cluster without a block. */
-		seen = ci->seen == space->search && ci->order == task->order;
+		seen = ci->seen == slots->search && ci->order == req->order;
 		if (ci == first || (seen && list == park))
 			break;
-		if (!seen && ssw_cluster_try(space, ci, 0, task))
+		if (!seen && ssw_cluster_try(slots, ci, 0, req))
 			return true;
-		ci->seen = space->search;
+		ci->seen = slots->search;
 		if (list == park && !first)
 			first = ci;
 		list_move_tail(&ci->list, park);
@@ -336,23 +336,23 @@ static struct ssw_cluster *ssw_cluster_first(struct list_head *list,
 }
 
 /* An empty cluster: a clean one, or else one that still waits for its discard. */
-static struct ssw_cluster *ssw_cluster_empty(struct ssw_space *space,
+static struct ssw_cluster *ssw_cluster_empty(struct ssw_slots *slots,
 					     unsigned int order)
 {
-	struct ssw_cluster *ci = ssw_cluster_first(&space->free, order);
+	struct ssw_cluster *ci = ssw_cluster_first(&slots->free, order);
 
-	return ci ? ci : ssw_cluster_first(&space->stale, order);
+	return ci ? ci : ssw_cluster_first(&slots->discard, order);
 }
 
 /* Is there any cluster from which at least a single slot could be had? */
-static bool ssw_space_has_room(const struct ssw_space *space)
+static bool ssw_slots_have_room(const struct ssw_slots *slots)
 {
 	unsigned int order;
 
-	if (!list_empty(&space->free) || !list_empty(&space->stale))
+	if (!list_empty(&slots->free) || !list_empty(&slots->discard))
 		return true;
 	for (order = 0; order < SSW_NR_ORDERS; order++) {
-		if (!list_empty(&space->part[order]) || !list_empty(&space->frag[order]))
+		if (!list_empty(&slots->nonfull[order]) || !list_empty(&slots->frag[order]))
 			return true;
 	}
 	return false;
@@ -360,8 +360,8 @@ static bool ssw_space_has_room(const struct ssw_space *space)
 
 /**
  * ssw_cluster_alloc - allocate slots
- * @space: the area's slots
- * @task: what is wanted; the outcome
+ * @slots: the area's slots
+ * @req: what is wanted; the outcome
  *
  * First where the last allocation of the kind left off, then an empty
  * cluster, then what others have freed in clusters of the order; a single slot
@@ -369,103 +369,103 @@ static bool ssw_space_has_room(const struct ssw_space *space)
  *
  * Context: token held.
  */
-void ssw_cluster_alloc(struct ssw_space *space, struct ssw_task *task)
+void ssw_cluster_alloc(struct ssw_slots *slots, struct ssw_request *req)
 {
-	struct ssw_cursor *cursor = ssw_task_cursor(space, task);
-	unsigned int order = task->order;
+	struct ssw_cursor *cursor = ssw_request_cursor(slots, req);
+	unsigned int order = req->order;
 	struct ssw_cluster *ci;
 
-	lockdep_assert_held(&space->token);
+	lockdep_assert_held(&slots->token);
 
-	task->result = SSW_FULL;
-	if (READ_ONCE(space->closed))
+	req->result = SSW_FULL;
+	if (READ_ONCE(slots->closed))
 		return;
 
 	if (cursor->cluster) {
-		if (ssw_cluster_try(space, cursor->cluster, cursor->next, task))
+		if (ssw_cluster_try(slots, cursor->cluster, cursor->next, req))
 			return;
-		ssw_cursor_leave(space, cursor);
+		ssw_cursor_leave(slots, cursor);
 	}
 
-	ci = ssw_cluster_empty(space, order);
-	if (ci && !task->no_table) {
-		if (!task->table) {
-			task->result = SSW_NO_TABLE;
+	ci = ssw_cluster_empty(slots, order);
+	if (ci && !req->no_table) {
+		if (!req->table) {
+			req->result = SSW_NO_TABLE;
 			return;
 		}
-		ssw_cluster_begin(space, ci, order, task->table);
-		task->table = NULL;
-		WARN_ON_ONCE(!ssw_cluster_try(space, ci, 0, task));
+		ssw_cluster_begin(slots, ci, order, req->table);
+		req->table = NULL;
+		WARN_ON_ONCE(!ssw_cluster_try(slots, ci, 0, req));
 		return;
 	}
 
-	if (ssw_cluster_try_list(space, &space->part[order],
-				 &space->frag[order], task) ||
-	    ssw_cluster_try_list(space, &space->frag[order],
-				 &space->frag[order], task))
+	if (ssw_cluster_try_list(slots, &slots->nonfull[order],
+				 &slots->frag[order], req) ||
+	    ssw_cluster_try_list(slots, &slots->frag[order],
+				 &slots->frag[order], req))
 		return;
-	if (order && ssw_space_has_room(space)) {
-		task->result = SSW_NO_BLOCK;
+	if (order && ssw_slots_have_room(slots)) {
+		req->result = SSW_NO_BLOCK;
 		return;
 	}
-	for (order = 1; order < SSW_NR_ORDERS && !task->order; order++) {
-		if (ssw_cluster_try_list(space, &space->frag[order],
-					 &space->frag[order], task) ||
-		    ssw_cluster_try_list(space, &space->part[order],
-					 &space->part[order], task))
+	for (order = 1; order < SSW_NR_ORDERS && !req->order; order++) {
+		if (ssw_cluster_try_list(slots, &slots->frag[order],
+					 &slots->frag[order], req) ||
+		    ssw_cluster_try_list(slots, &slots->nonfull[order],
+					 &slots->nonfull[order], req))
 			return;
 	}
 	/* Without a table for it. */
 	if (ci)
 		return;
 
-	WRITE_ONCE(space->full, 1);
+	WRITE_ONCE(slots->full, 1);
 	/* Barrier E. */
 	smp_mb();
-	if (!llist_empty(&space->queue) || space->backlog)
-		WRITE_ONCE(space->full, 0);
+	if (!llist_empty(&slots->queue) || slots->backlog)
+		WRITE_ONCE(slots->full, 0);
 }
 
 /**
  * ssw_cluster_returned - look after a cluster that came through the queue
- * @space: the area's slots
+ * @slots: the area's slots
  * @ci: the cluster, not in the queue any more
  *
  * Context: token held.
  */
-void ssw_cluster_returned(struct ssw_space *space, struct ssw_cluster *ci)
+void ssw_cluster_returned(struct ssw_slots *slots, struct ssw_cluster *ci)
 {
-	lockdep_assert_held(&space->token);
+	lockdep_assert_held(&slots->token);
 
 	/* The node is not read any more, and may be queued again. */
 	atomic_set_release(&ci->queued, 0);
 	/* Barrier C. */
 	smp_mb();
 	switch (ci->state) {
-	case SSW_CL_DISCARD:
+	case SSW_CL_DISCARDING:
 		WRITE_ONCE(ci->state, SSW_CL_FREE);
-		list_add_tail(&ci->list, &space->free);
+		list_add_tail(&ci->list, &slots->free);
 		break;
-	case SSW_CL_PART:
+	case SSW_CL_NONFULL:
 	case SSW_CL_FULL:
 		/* If it is current, it is soon used again, left, or trimmed. */
-		if (!atomic_read_acquire(&ci->used) && !ssw_cluster_current(space, ci)) {
-			ssw_cluster_end(space, ci);
+		if (!atomic_read_acquire(&ci->used) && !ssw_cluster_current(slots, ci)) {
+			ssw_cluster_end(slots, ci);
 		} else if (ci->state == SSW_CL_FULL && ssw_cluster_has_free(ci)) {
-			WRITE_ONCE(ci->state, SSW_CL_PART);
-			list_add_tail(&ci->list, &space->part[ci->order]);
+			WRITE_ONCE(ci->state, SSW_CL_NONFULL);
+			list_add_tail(&ci->list, &slots->nonfull[ci->order]);
 		}
 		break;
 	default:
 		/* It was queued again before the last time was looked after. */
 		break;
 	}
-	WRITE_ONCE(space->full, 0);
+	WRITE_ONCE(slots->full, 0);
 }
 
 /**
- * ssw_space_trim - give up empty clusters that were kept for the next allocation
- * @space: the area's slots
+ * ssw_slots_trim - give up empty clusters that were kept for the next allocation
+ * @slots: the area's slots
  *
  * An area that swaps single pages in and out would get and lose a table with
  * each, so ssw_cluster_returned() keeps the one in use. This is for when it has
@@ -473,38 +473,38 @@ void ssw_cluster_returned(struct ssw_space *space, struct ssw_cluster *ci)
  *
  * Context: token held.
  */
-void ssw_space_trim(struct ssw_space *space)
+void ssw_slots_trim(struct ssw_slots *slots)
 {
 	unsigned int i;
 
-	lockdep_assert_held(&space->token);
+	lockdep_assert_held(&slots->token);
 
 	for (i = 0; i < SSW_NR_CURSORS; i++) {
-		struct ssw_cluster *ci = space->cursor[i].cluster;
+		struct ssw_cluster *ci = slots->cursor[i].cluster;
 
 		/* A queued one is looked after when its turn comes. */
 		if (ci && !atomic_read_acquire(&ci->used) && !atomic_read(&ci->queued))
-			ssw_cluster_end(space, ci);
+			ssw_cluster_end(slots, ci);
 	}
 }
 
 /**
- * ssw_cluster_stale - take a cluster to be discarded
- * @space: the area's slots
+ * ssw_cluster_to_discard - take a cluster to be discarded
+ * @slots: the area's slots
  *
  * Context: token held.
  * Return: the cluster, to be given back by ssw_cluster_discarded(), or NULL.
  */
-struct ssw_cluster *ssw_cluster_stale(struct ssw_space *space)
+struct ssw_cluster *ssw_cluster_to_discard(struct ssw_slots *slots)
 {
 	unsigned int i;
 
-	lockdep_assert_held(&space->token);
+	lockdep_assert_held(&slots->token);
 
-	for (i = 0; i < SSW_FRAG_TRIES && !list_empty(&space->stale); i++) {
+	for (i = 0; i < SSW_FRAG_TRIES && !list_empty(&slots->discard); i++) {
 		struct ssw_cluster *ci;
 
-		ci = list_first_entry(&space->stale, struct ssw_cluster, list);
+		ci = list_first_entry(&slots->discard, struct ssw_cluster, list);
 		/*
 		 * Whoever freed the last slot, or the one before, may be late in
 		 * queueing the cluster. That must not look as if the discard were
@@ -512,58 +512,58 @@ struct ssw_cluster *ssw_cluster_stale(struct ssw_space *space)
 		 */
 		if (!atomic_xchg(&ci->queued, 1)) {
 			list_del_init(&ci->list);
-			WRITE_ONCE(ci->state, SSW_CL_DISCARD);
+			WRITE_ONCE(ci->state, SSW_CL_DISCARDING);
 			return ci;
 		}
-		list_move_tail(&ci->list, &space->stale);
+		list_move_tail(&ci->list, &slots->discard);
 	}
 	return NULL;
 }
 
 /**
  * ssw_cluster_discarded - give a cluster back that has been discarded
- * @space: the area's slots
- * @ci: the cluster, from ssw_cluster_stale()
+ * @slots: the area's slots
+ * @ci: the cluster, from ssw_cluster_to_discard()
  *
  * The caller has to ssw_drain() then, so that an area that seemed to be full
  * does not any more.
  *
  * Context: process context; the area cannot go away.
  */
-void ssw_cluster_discarded(struct ssw_space *space, struct ssw_cluster *ci)
+void ssw_cluster_discarded(struct ssw_slots *slots, struct ssw_cluster *ci)
 {
-	ci->node.task = false;
-	atomic_inc(&space->nr_queued);
-	llist_add(&ci->node.link, &space->queue);
+	ci->node.is_request = false;
+	atomic_inc(&slots->nr_queued);
+	llist_add(&ci->node.link, &slots->queue);
 }
 
 /**
  * ssw_cluster_queue - tell the owner to look after a cluster
- * @space: the area's slots
+ * @slots: the area's slots
  * @ci: the cluster
  *
  * Context: any but interrupts. RCU read side, or the cluster cannot go away.
  * Return: how many clusters are queued now if it has been queued here, else 0.
  */
-unsigned int ssw_cluster_queue(struct ssw_space *space, struct ssw_cluster *ci)
+unsigned int ssw_cluster_queue(struct ssw_slots *slots, struct ssw_cluster *ci)
 {
 	unsigned int queued = 0;
 
 	/* Barrier C. */
 	if (!atomic_xchg(&ci->queued, 1)) {
-		ci->node.task = false;
-		queued = atomic_inc_return(&space->nr_queued);
-		llist_add(&ci->node.link, &space->queue);
+		ci->node.is_request = false;
+		queued = atomic_inc_return(&slots->nr_queued);
+		llist_add(&ci->node.link, &slots->queue);
 	}
 	/* Barrier E: llist_add() or atomic_xchg(), either is a full one. */
-	if (READ_ONCE(space->full))
-		WRITE_ONCE(space->full, 0);
+	if (READ_ONCE(slots->full))
+		WRITE_ONCE(slots->full, 0);
 	return queued;
 }
 
 /**
  * ssw_cluster_freed - count slots that have become free
- * @space: the area's slots
+ * @slots: the area's slots
  * @ci: their cluster
  * @nr: how many
  *
@@ -573,18 +573,18 @@ unsigned int ssw_cluster_queue(struct ssw_space *space, struct ssw_cluster *ci)
  * Context: any but interrupts, RCU read side.
  * Return: how many clusters are queued now if this one has been queued, else 0.
  */
-unsigned int ssw_cluster_freed(struct ssw_space *space, struct ssw_cluster *ci,
+unsigned int ssw_cluster_freed(struct ssw_slots *slots, struct ssw_cluster *ci,
 			       unsigned int nr)
 {
 	/* Barriers B, C and F. */
 	int left = atomic_sub_return(nr, &ci->used);
 
-	if (READ_ONCE(space->quiet))
-		WRITE_ONCE(space->quiet, 0);
+	if (READ_ONCE(slots->quiet))
+		WRITE_ONCE(slots->quiet, 0);
 	if (!left || READ_ONCE(ci->state) == SSW_CL_FULL)
-		return ssw_cluster_queue(space, ci);
+		return ssw_cluster_queue(slots, ci);
 	/* A slot of a cluster that some list leads to: not full any more. */
-	if (READ_ONCE(space->full))
-		WRITE_ONCE(space->full, 0);
+	if (READ_ONCE(slots->full))
+		WRITE_ONCE(slots->full, 0);
 	return 0;
 }

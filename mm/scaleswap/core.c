@@ -132,8 +132,8 @@ const struct ssw_topology ssw_topology = {
 static int ssw_cpu_online(unsigned int cpu)
 {
 	mutex_lock(&ssw_mutex);
-	if (ssw_order_outdated(cpu, &ssw_topology))
-		ssw_order_rebuild();
+	if (ssw_arealists_outdated(cpu, &ssw_topology))
+		ssw_arealists_rebuild();
 	mutex_unlock(&ssw_mutex);
 	return 0;
 }
@@ -168,10 +168,10 @@ static void __init ssw_build_checks(void)
 	BUILD_BUG_ON(SWP_OFFSET_FIRST_BIT > PAGE_SHIFT);
 	BUILD_BUG_ON(64 - SWP_TYPE_BITS < MAX_PHYSMEM_BITS);
 	/* A folio lies in one cluster and in one swap address space. */
-	BUILD_BUG_ON(SCALESWAP_SPACE_SHIFT != SSW_CLUSTER_SHIFT);
+	BUILD_BUG_ON(SCALESWAP_SWAPCACHE_SHIFT != SSW_CLUSTER_SHIFT);
 	BUILD_BUG_ON(BIT(SSW_CLUSTER_SHIFT) != SSW_CLUSTER_SLOTS);
-	BUILD_BUG_ON(PMD_SHIFT - PAGE_SHIFT > SCALESWAP_SPACE_SHIFT);
-	/* struct ssw_list counts in u8, and homes are s16. */
+	BUILD_BUG_ON(PMD_SHIFT - PAGE_SHIFT > SCALESWAP_SWAPCACHE_SHIFT);
+	/* struct ssw_arealist counts in u8, and homes are s16. */
 	BUILD_BUG_ON(MAX_SWAPFILES > U8_MAX);
 	BUILD_BUG_ON(CONFIG_NR_CPUS > S16_MAX);
 }
@@ -191,9 +191,9 @@ static int __init ssw_init(void)
 	if (!err && ssw_boot_has(SSW_MECH_CORE)) {
 		err = ssw_shadow_init();
 		if (!err)
-			err = ssw_order_init();
+			err = ssw_arealists_init();
 		if (!err)
-			err = ssw_thread_init();
+			err = ssw_delegd_init();
 		if (!err) {
 			err = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
 							"mm/scaleswap:online",

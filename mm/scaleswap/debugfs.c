@@ -9,7 +9,7 @@
  * with "-" where it does not apply. What it shows may have changed meanwhile.
  *
  * lru lists the pages on LRU lists, a line for each memcg, node and shard, where
- * shard 0 is what all CPUs share; clock is explained in shrink.h.
+ * shard 0 is what all CPUs share; clock is explained in vmscan-lru.c.
  */
 #include <linux/debugfs.h>
 #include <linux/init.h>
@@ -52,10 +52,10 @@ static loff_t ssw_slots_find(loff_t pos)
 
 			rcu_read_lock();
 			area = rcu_dereference(ssw_areas[type]);
-			more = area && area->space && slot < area->space->nr_slots;
+			more = area && area->slots && slot < area->slots->nr_slots;
 			if (more) {
-				slot = ssw_slot_next(area->space, slot);
-				word = ssw_slot_read(area->space, slot);
+				slot = ssw_slot_next(area->slots, slot);
+				word = ssw_slot_read(area->slots, slot);
 			}
 			rcu_read_unlock();
 			if (word != SSW_WORD_FREE && word != SSW_WORD_BAD)
@@ -91,8 +91,8 @@ static int ssw_slots_show(struct seq_file *m, void *v)
 
 	rcu_read_lock();
 	area = rcu_dereference(ssw_areas[type]);
-	if (area && area->space)
-		word = ssw_slot_read(area->space, slot);
+	if (area && area->slots)
+		word = ssw_slot_read(area->slots, slot);
 	rcu_read_unlock();
 
 	seq_printf(m, "%u %u %s %d %llu ", type, slot,

@@ -20,46 +20,46 @@
 #include <linux/preempt.h>
 #include <linux/processor.h>
 
-#include "space.h"
+#include "slot.h"
 
 /* How many entries of a queue to drain while the token is held, at most. */
-unsigned int ssw_batch = SSW_BATCH_DEFAULT;
+unsigned int ssw_deleg_batch = SSW_DELEG_BATCH_DEFAULT;
 
 /**
  * ssw_token_init - make the token of an area, not held
- * @space: the area's slots
+ * @slots: the area's slots
  *
  * To lockdep it is a raw spinlock that is only tried for, so that with
  * CONFIG_PROVE_RAW_LOCK_NESTING a spinlock or mutex taken under it is reported.
  *
- * Context: before anybody else can see @space.
+ * Context: before anybody else can see @slots.
  */
-void ssw_token_init(struct ssw_space *space)
+void ssw_token_init(struct ssw_slots *slots)
 {
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 	static struct lock_class_key key;
 
-	lockdep_init_map_wait(&space->token.dep_map, "ssw_token", &key, 0,
+	lockdep_init_map_wait(&slots->token.dep_map, "ssw_token", &key, 0,
 			      LD_WAIT_SPIN);
 #endif
-	atomic_set(&space->token.held, 0);
-	init_llist_head(&space->queue);
+	atomic_set(&slots->token.held, 0);
+	init_llist_head(&slots->queue);
 }
 
 /**
  * ssw_token_trylock - try to become the owner
- * @space: the area's slots
+ * @slots: the area's slots
  *
  * Context: any but interrupts. With success, preemption is off until
  * ssw_token_release().
  * Return: whether the caller is the owner now.
  */
-bool ssw_token_trylock(struct ssw_space *space)
+bool ssw_token_trylock(struct ssw_slots *slots)
 {
 	preempt_disable();
-	if (!atomic_read(&space->token.held) &&
-	    !atomic_cmpxchg_acquire(&space->token.held, 0, 1)) {
-		lock_map_acquire_try(&space->token.dep_map);
+	if (!atomic_read(&slots->token.held) &&
+	    !atomic_cmpxchg_acquire(&slots->token.held, 0, 1)) {
+		lock_map_acquire_try(&slots->token.dep_map);
 		return true;
 	}
 	preempt_enable();
@@ -68,17 +68,17 @@ bool ssw_token_trylock(struct ssw_space *space)
 
 /**
  * ssw_token_release - stop being the owner
- * @space: the area's slots
+ * @slots: the area's slots
  *
  * Context: token held; preemption is as it was before ssw_token_trylock().
  */
-void ssw_token_release(struct ssw_space *space)
+void ssw_token_release(struct ssw_slots *slots)
 {
-	struct ssw_table *dead = space->dead;
+	struct ssw_table *dead = slots->dead;
 
-	space->dead = NULL;
-	lock_map_release(&space->token.dep_map);
-	atomic_set_release(&space->token.held, 0);
+	slots->dead = NULL;
+	lock_map_release(&slots->token.dep_map);
+	atomic_set_release(&slots->token.held, 0);
 	preempt_enable();
 
 	while (dead) {
@@ -89,23 +89,23 @@ void ssw_token_release(struct ssw_space *space)
 	}
 }
 
-static struct llist_node *ssw_queue_take(struct ssw_space *space)
+static struct llist_node *ssw_queue_take(struct ssw_slots *slots)
 {
-	struct llist_node *first = llist_del_all(&space->queue);
+	struct llist_node *first = llist_del_all(&slots->queue);
 	unsigned int nr = 0;
 
 	/* The list is last in, first out; requests are served in order. */
 	first = llist_reverse_order(first);
 	for (struct llist_node *node = first; node; node = node->next)
 		nr++;
-	if (nr > space->queue_max)
-		WRITE_ONCE(space->queue_max, nr);
+	if (nr > slots->queue_max)
+		WRITE_ONCE(slots->queue_max, nr);
 	return first;
 }
 
 /**
  * ssw_drain - work off the queue of an area
- * @space: the area's slots
+ * @slots: the area's slots
  * @own: the caller's own task if it has one in the queue, or NULL
  * @by: as whom the caller does the others' tasks
  *
@@ -113,72 +113,72 @@ static struct llist_node *ssw_queue_take(struct ssw_space *space)
  * read for them; the rest stays for the next time.
  * Return: how many entries were worked off.
  */
-unsigned int ssw_drain(struct ssw_space *space, const struct ssw_task *own,
+unsigned int ssw_drain(struct ssw_slots *slots, const struct ssw_request *own,
 		       enum ssw_by by)
 {
-	unsigned int batch = READ_ONCE(ssw_batch);
+	unsigned int batch = READ_ONCE(ssw_deleg_batch);
 	unsigned int nr;
 
-	lockdep_assert_held(&space->token);
+	lockdep_assert_held(&slots->token);
 
-	space->scanned = 0;
-	for (nr = 0; nr < batch && space->scanned < SSW_DRAIN_WORDS; nr++) {
-		struct llist_node *link = space->backlog;
+	slots->scanned = 0;
+	for (nr = 0; nr < batch && slots->scanned < SSW_DRAIN_WORDS; nr++) {
+		struct llist_node *link = slots->backlog;
 		struct ssw_node *node;
 
 		if (!link) {
-			if (llist_empty(&space->queue))
+			if (llist_empty(&slots->queue))
 				break;
-			link = ssw_queue_take(space);
+			link = ssw_queue_take(slots);
 		}
 		/* Before the entry is done, as then it may be queued again. */
-		space->backlog = link->next;
+		slots->backlog = link->next;
 		node = llist_entry(link, struct ssw_node, link);
-		if (node->task) {
-			struct ssw_task *task = container_of(node, struct ssw_task, node);
+		if (node->is_request) {
+			struct ssw_request *req = container_of(node, struct ssw_request, node);
 
-			ssw_cluster_alloc(space, task);
-			task->by = task == own ? SSW_BY_REQUESTER : by;
+			ssw_cluster_alloc(slots, req);
+			req->by = req == own ? SSW_BY_REQUESTER : by;
 			/* Barrier D. */
-			smp_store_release(&task->done, 1);
+			smp_store_release(&req->done, 1);
 		} else {
-			atomic_dec(&space->nr_queued);
-			ssw_cluster_returned(space, container_of(node, struct ssw_cluster, node));
+			atomic_dec(&slots->nr_queued);
+			ssw_cluster_returned(slots, container_of(node, struct ssw_cluster, node));
 		}
 	}
 	return nr;
 }
 
 /**
- * ssw_task_delegate - have a task done by whoever owns the area
- * @space: the area's slots
- * @task: what is wanted; the outcome
+ * ssw_request_delegate - have a task done by whoever owns the area
+ * @slots: the area's slots
+ * @req: what is wanted; the outcome
  * @meanwhile: called again and again while another holds the token, or NULL
  * @arg: for @meanwhile
  *
- * Spins until the task is done; see invariant 5 in space.h for why that is
+ * Spins until the task is done; see invariant 5 in slot_types.h for why that is
  * bounded.
  *
  * Context: any but interrupts, RCU read side. Preemption may be off and
  * spinlocks may be held. No token held.
  * Return: whether it had to wait for another owner.
  */
-bool ssw_task_delegate(struct ssw_space *space, struct ssw_task *task,
-		       void (*meanwhile)(void *), void *arg)
+bool ssw_request_delegate(struct ssw_slots *slots, struct ssw_request *req,
+			  void (*meanwhile)(void *), void *arg)
 {
 	bool waited = false;
 
-	task->done = 0;
-	task->node.task = true;
-	llist_add(&task->node.link, &space->queue);
+	req->done = 0;
+	req->node.is_request = true;
+	llist_add(&req->node.link, &slots->queue);
 
 	for (;;) {
 		/* Barrier D. */
-		if (smp_load_acquire(&task->done))
+		if (smp_load_acquire(&req->done))
 			return waited;
-		if (ssw_token_trylock(space)) {
-			ssw_drain(space, task, SSW_BY_HOLDER);
-			ssw_token_release(space);
+		if (ssw_token_trylock(slots)) {
+			ssw_drain(slots, req, SSW_BY_HOLDER);
+			ssw_token_release(slots);
 			continue;
 		}
 		waited = true;

@@ -24,24 +24,24 @@
 static void ssw_discard_work(struct work_struct *work)
 {
 	struct ssw_area *area = container_of(work, struct ssw_area, discard);
-	struct ssw_space *space = area->space;
+	struct ssw_slots *slots = area->slots;
 	struct ssw_cluster *ci;
 
 	/* The reference keeps swapoff from closing the device meanwhile. */
 	if (!percpu_ref_tryget_live(&area->si->users))
 		return;
-	while (!READ_ONCE(space->closed)) {
-		ssw_token_get(space);
-		ci = ssw_cluster_stale(space);
-		ssw_token_release(space);
+	while (!READ_ONCE(slots->closed)) {
+		ssw_token_get(slots);
+		ci = ssw_cluster_to_discard(slots);
+		ssw_token_release(slots);
 		if (!ci)
 			break;
-		swap_area_discard(area->si, (ci - space->cluster) * SSW_CLUSTER_SLOTS,
+		swap_area_discard(area->si, (ci - slots->cluster) * SSW_CLUSTER_SLOTS,
 				  SSW_CLUSTER_SLOTS);
-		ssw_cluster_discarded(space, ci);
-		ssw_token_get(space);
-		ssw_drain(space, NULL, SSW_BY_HOLDER);
-		ssw_token_release(space);
+		ssw_cluster_discarded(slots, ci);
+		ssw_token_get(slots);
+		ssw_drain(slots, NULL, SSW_BY_HOLDER);
+		ssw_token_release(slots);
 		cond_resched();
 	}
 	percpu_ref_put(&area->si->users);

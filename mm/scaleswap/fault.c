@@ -97,23 +97,23 @@ struct ssw_read {
 /**
  * struct ssw_read_bio - a polled bio and what goes with it
  * @node: in the list of those that are handed over
- * @again: reads its page again, if the bio was refused
+ * @retry: reads its page again, if the bio was refused
  * @si: the area, with a reference on its users, if handed over
  * @done: the folio is not the bio's any more
  * @bio: the bio; the last reference frees all of this
  */
 struct ssw_read_bio {
 	struct llist_node node;
-	struct work_struct again;
+	struct work_struct retry;
 	struct swap_info_struct *si;
 	bool done;
 	struct bio bio;
 };
 
 static struct bio_set ssw_read_bios;
-static struct bio_set ssw_again_bios;
+static struct bio_set ssw_retry_bios;
 static struct workqueue_struct *ssw_reap_wq;
-static struct workqueue_struct *ssw_again_wq;
+static struct workqueue_struct *ssw_retry_wq;
 /* Polled bios, and areas with direct reads */
 static LLIST_HEAD(ssw_reap_bios);
 static LLIST_HEAD(ssw_reap_areas);
@@ -146,33 +146,33 @@ static void ssw_read_ended(struct folio *folio, struct bio *bio)
 	folio_unlock(folio);
 }
 
-static void ssw_read_again_end(struct bio *bio)
+static void ssw_read_retry_end(struct bio *bio)
 {
 	ssw_read_ended(bio_first_folio_all(bio), bio);
 	bio_put(bio);
 }
 
 /**
- * scaleswap_read_again - read a page by an ordinary bio, after another way failed
+ * scaleswap_read_retry - read a page by an ordinary bio, after another way failed
  * @folio: as submitted, locked and in the swap cache; the driver is through with it
  *
  * Context: process context, may sleep, also until a queue is no longer frozen. So
  * the caller must hold nothing that a reset or removal of the device waits for.
  */
-void scaleswap_read_again(struct folio *folio)
+void scaleswap_read_retry(struct folio *folio)
 {
 	struct swap_info_struct *si = swp_swap_info(folio->swap);
 	struct bio *bio;
 
-	ssw_stat_add(SSW_READ_AGAIN, 1);
-	bio = bio_alloc_bioset(si->bdev, 1, REQ_OP_READ, GFP_NOIO, &ssw_again_bios);
+	ssw_stat_add(SSW_READ_RETRIED, 1);
+	bio = bio_alloc_bioset(si->bdev, 1, REQ_OP_READ, GFP_NOIO, &ssw_retry_bios);
 	bio->bi_iter.bi_sector = swap_folio_sector(folio);
-	bio->bi_end_io = ssw_read_again_end;
+	bio->bi_end_io = ssw_read_retry_end;
 	ssw_charge(bio, folio);
 	bio_add_folio_nofail(bio, folio, folio_size(folio), 0);
 	submit_bio(bio);
 }
-EXPORT_SYMBOL_GPL(scaleswap_read_again);
+EXPORT_SYMBOL_GPL(scaleswap_read_retry);
 
 /**
  * scaleswap_read_done - a direct read has brought its page
@@ -191,13 +191,13 @@ EXPORT_SYMBOL_GPL(scaleswap_read_done);
 /* --- polled bios ------------------------------------------------------------ */
 
 /* An item each: one device may be frozen, and others not. */
-static void ssw_read_bio_again(struct work_struct *work)
+static void ssw_read_bio_retry(struct work_struct *work)
 {
 	struct ssw_read_bio *rb = container_of(work, struct ssw_read_bio, again);
 	struct folio *folio = bio_first_folio_all(&rb->bio);
 
 	ssw_fallback(raw_smp_processor_id(), SSW_FB_POLL_UNFIT, 0);
-	scaleswap_read_again(folio);
+	scaleswap_read_retry(folio);
 	/* Not before, or an item at the same address would wait for this one. */
 	bio_put(&rb->bio);
 }
@@ -210,17 +210,17 @@ static void ssw_read_bio_end(struct bio *bio)
 	if (unlikely(bio->bi_status == BLK_STS_NOTSUPP)) {
 		/* The queue cannot poll any more. To be done where it may sleep. */
 		bio_get(bio);
-		INIT_WORK(&rb->again, ssw_read_bio_again);
-		queue_work(ssw_again_wq, &rb->again);
+		INIT_WORK(&rb->retry, ssw_read_bio_retry);
+		queue_work(ssw_retry_wq, &rb->retry);
 	} else {
 		ssw_read_ended(folio, bio);
 	}
-	/* Pairs with the acquire in ssw_read_bio_over(). */
+	/* Pairs with the acquire in ssw_read_bio_done(). */
 	smp_store_release(&rb->done, true);
 	bio_put(bio);
 }
 
-static bool ssw_read_bio_over(struct ssw_read_bio *rb)
+static bool ssw_read_bio_done(struct ssw_read_bio *rb)
 {
 	struct request_queue *q = bdev_get_queue(rb->bio.bi_bdev);
 
@@ -263,7 +263,7 @@ static void ssw_submit_bio(struct ssw_read *read, struct folio *folio,
 	 * there already must not wait for this one, which may wait for a frozen queue;
 	 * nor this one for that.
 	 */
-	ssw_span_flush(false);
+	ssw_bio_batch_flush(false);
 	blk_flush_plug(plug, false);
 	current->plug = NULL;
 	submit_bio(bio);
@@ -284,7 +284,7 @@ static const struct scaleswap_read_ops *ssw_ops(const struct swap_info_struct *s
  * reference to the queue keeps the list of limits; if it is frozen the driver will find
  * that, too.
  */
-static bool ssw_limited(struct request_queue *q)
+static bool ssw_queue_limited(struct request_queue *q)
 {
 	struct rq_qos *rqos;
 	bool limited = false;
@@ -309,7 +309,7 @@ static bool ssw_submit_direct(struct ssw_read *read, struct folio *folio,
 	enum ssw_fallback why;
 	int err;
 
-	if (unlikely(ssw_limited(bdev_get_queue(si->bdev)))) {
+	if (unlikely(ssw_queue_limited(bdev_get_queue(si->bdev)))) {
 		why = SSW_FB_POLL_LIMITED;
 		goto fallback;
 	}
@@ -368,10 +368,10 @@ bool __scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
 	return true;
 }
 
-static bool ssw_read_over(struct ssw_read *read)
+static bool ssw_read_done(struct ssw_read *read)
 {
 	if (read->how == SSW_FAULT_BIO)
-		return ssw_read_bio_over(read->rb);
+		return ssw_read_bio_done(read->rb);
 	return ssw_ops(read->area->si)->poll(read->area->si->bdev, read->cookie);
 }
 
@@ -426,7 +426,7 @@ static void ssw_read_ahead(struct ssw_read *read, swp_entry_t entry, gfp_t gfp,
 	if (folio)
 		folio_put(folio);
 	/* Off to the device, before polling. That may sleep, and hand the read over. */
-	ssw_span_flush(true);
+	ssw_bio_batch_flush(true);
 	list_del(&read->cb.list);
 	/*
 	 * Requests in the plug wait for no queue: they have entered theirs. A callback in it,
@@ -448,7 +448,7 @@ static void ssw_read_wait(struct ssw_read *read, struct folio *folio)
 {
 	u64 limit = local_clock() + (u64)READ_ONCE(ssw_fault_poll_us) * NSEC_PER_USEC;
 	bool workingset = folio_test_workingset(folio);
-	bool in_thrashing, over;
+	bool in_thrashing, done;
 	unsigned long pflags;
 
 	/* A stall, as if it slept: see folio_wait_bit_common(). */
@@ -456,12 +456,12 @@ static void ssw_read_wait(struct ssw_read *read, struct folio *folio)
 		delayacct_thrashing_start(&in_thrashing);
 		psi_memstall_enter(&pflags);
 	}
-	while (!(over = ssw_read_over(read))) {
+	while (!(done = ssw_read_done(read))) {
 		if (need_resched() || !single_task_running() || local_clock() > limit)
 			break;
 		cpu_relax();
 	}
-	if (!over)
+	if (!done)
 		ssw_hand_over(read);
 	if (workingset) {
 		delayacct_thrashing_end(&in_thrashing);
@@ -520,7 +520,7 @@ static bool ssw_reap_bios_once(void)
 	bool left = false;
 
 	llist_for_each_entry_safe(rb, next, first, node) {
-		if (ssw_read_bio_over(rb)) {
+		if (ssw_read_bio_done(rb)) {
 			struct swap_info_struct *si = rb->si;
 
 			bio_put(&rb->bio);
@@ -645,7 +645,7 @@ static int __init ssw_fault_init(void)
 			  BIOSET_NEED_BVECS);
 	if (err)
 		goto err;
-	err = bioset_init(&ssw_again_bios, BIO_POOL_SIZE, 0, BIOSET_NEED_BVECS);
+	err = bioset_init(&ssw_retry_bios, BIO_POOL_SIZE, 0, BIOSET_NEED_BVECS);
 	if (err)
 		goto err_bios;
 	/* Faults wait for them, and memory may be what they bring. */
@@ -654,8 +654,8 @@ static int __init ssw_fault_init(void)
 				      1);
 	if (!ssw_reap_wq)
 		goto err_again_bios;
-	ssw_again_wq = alloc_workqueue("scaleswap_again", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	if (!ssw_again_wq)
+	ssw_retry_wq = alloc_workqueue("scaleswap_again", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!ssw_retry_wq)
 		goto err_wq;
 	err = ssw_io_init();
 	if (err)
@@ -664,11 +664,11 @@ static int __init ssw_fault_init(void)
 	return 0;
 
 err_again_wq:
-	destroy_workqueue(ssw_again_wq);
+	destroy_workqueue(ssw_retry_wq);
 err_wq:
 	destroy_workqueue(ssw_reap_wq);
 err_again_bios:
-	bioset_exit(&ssw_again_bios);
+	bioset_exit(&ssw_retry_bios);
 err_bios:
 	bioset_exit(&ssw_read_bios);
 err:

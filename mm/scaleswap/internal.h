@@ -13,19 +13,19 @@
  *   cpu_hotplug_lock		(CPU online callback)
  *     ssw_mutex
  *   kernfs active reference	(a read or write of a sysfs file)
- *     ssw_mutex		(homes, search orders, ssw_bind)
- *       ssw_order.seq		(write side; preemption off)
+ *     ssw_mutex		(homes, area lists, ssw_bind)
+ *       ssw_arealist_cpu.seq		(write side; preemption off)
  *
  *   page table lock, or any other spinlock
  *     xa_lock of the mm ids
- *     ssw_space.token		(only ever tried for; nothing is taken under it)
+ *     ssw_slots.token		(only ever tried for; nothing is taken under it)
  *     locks of the slab allocator	(an LRU shard, or a slot table)
  *
  *   lru_lock of one shard	(never that of another inside it)
  *
  * kobject_del() waits for kernfs active references, so it is never called
  * with ssw_mutex held. Allocation takes none of the mutexes: it reads the search
- * order of its CPU under the sequence count and then works as space.h says.
+ * area list of its CPU under the sequence count and then works as slot_types.h says.
  */
 #ifndef _MM_SCALESWAP_INTERNAL_H
 #define _MM_SCALESWAP_INTERNAL_H
@@ -40,7 +40,7 @@
 #include <linux/timer.h>
 #include <linux/workqueue.h>
 
-#include "space.h"
+#include "slot.h"
 
 /* Values of vm.scaleswap.bind that are not a CPU number. */
 #define SSW_BIND_OFF	(-1)
@@ -88,10 +88,10 @@ enum ssw_mech {
  * @SSW_READ_BIO: read by a polled bio
  * @SSW_READ_IRQ: read from a device, neither of these
  * @SSW_READ_LATE: polled for in vain, and handed over to the worker
- * @SSW_READ_AGAIN: read again by an ordinary bio, as a first read failed
+ * @SSW_READ_RETRIED: read again by an ordinary bio, as a first read failed
  * @SSW_IO_BATCHES: bios made for neighbours on a device, written or read ahead
  * @SSW_IO_BATCHED: pages in these
- * @SSW_RECLAIM_AGAIN: times that a memcg's reclaim made no progress by statistics, and
+ * @SSW_RECLAIM_RETRIED: times that a memcg's reclaim made no progress by statistics, and
  *                     was repeated by the sizes of lists. Not in pages
  * @SSW_NR_STAT_ITEMS: number of the above
  */
@@ -107,10 +107,10 @@ enum ssw_stat_item {
 	SSW_READ_BIO,
 	SSW_READ_IRQ,
 	SSW_READ_LATE,
-	SSW_READ_AGAIN,
+	SSW_READ_RETRIED,
 	SSW_IO_BATCHES,
 	SSW_IO_BATCHED,
-	SSW_RECLAIM_AGAIN,
+	SSW_RECLAIM_RETRIED,
 	SSW_NR_STAT_ITEMS,
 };
 
@@ -195,7 +195,7 @@ struct ssw_area_stat {
  * @enabled: listed in the search orders or counted as a plain area;
  *           protected by ssw_mutex
  * @stat: per-CPU counters
- * @space: the slots of a per-core area, NULL for a plain one
+ * @slots: the slots of a per-core area, NULL for a plain one
  * @reclaim: where to look next for slots with nothing but their swap cache; a
  *           hint
  * @timer: has the delegator look after the area
@@ -216,7 +216,7 @@ struct ssw_area {
 	int dev_node;
 	bool enabled;
 	struct ssw_area_stat __percpu *stat;
-	struct ssw_space *space;
+	struct ssw_slots *slots;
 	unsigned int reclaim;
 	struct timer_list timer;
 	struct work_struct discard;
@@ -228,14 +228,14 @@ struct ssw_area {
 };
 
 /**
- * struct ssw_list - the areas in the order in which one CPU tries them
+ * struct ssw_arealist - the areas in the order in which one CPU tries them
  * @nr_own: how many, from the front, are homed on this CPU
  * @nr_node: how many, from the front, are homed on this CPU or its node
  * @nr: how many there are
  * @type: their swap types
  * @group_end: for an own area, the index after the last one of its priority
  */
-struct ssw_list {
+struct ssw_arealist {
 	u8 nr_own;
 	u8 nr_node;
 	u8 nr;
@@ -244,7 +244,7 @@ struct ssw_list {
 };
 
 /**
- * struct ssw_order - one CPU's search order
+ * struct ssw_arealist_cpu - one CPU's search order
  * @seq: write side under ssw_mutex. What a reader finds is good whether the
  *       list changed meanwhile or not, since the area decides; that it finds
  *       nothing is only true if the list did not change
@@ -258,14 +258,14 @@ struct ssw_list {
  * @turn, @reclaim_turn and @spill_* are hints. They are written without synchronization by
  * whoever runs on the CPU.
  */
-struct ssw_order {
+struct ssw_arealist_cpu {
 	seqcount_t seq;
 	u32 turn;
 	u32 reclaim_turn;
 	u16 spill_index;
 	u16 spill_left;
 	int node;
-	struct ssw_list list;
+	struct ssw_arealist list;
 };
 
 /**
@@ -300,7 +300,7 @@ bool ssw_boot_has(enum ssw_mech mech);
 /* area.c */
 extern struct mutex ssw_mutex;
 extern struct ssw_area __rcu *ssw_areas[MAX_SWAPFILES];
-extern struct ssw_space __rcu *ssw_spaces[1 << MAX_SWAPFILES_SHIFT];
+extern struct ssw_slots __rcu *ssw_area_slots[1 << MAX_SWAPFILES_SHIFT];
 extern unsigned int ssw_nr_bound;
 extern unsigned int ssw_nr_plain;
 int ssw_label_home(const u8 label[SSW_LABEL_LEN]);
@@ -308,6 +308,10 @@ int ssw_pick_home(const u16 *nr_areas, const unsigned long *cpus,
 		  unsigned int nr_cpus, int dev_node,
 		  const struct ssw_topology *topo);
 int ssw_area_rehome(struct ssw_area *area, int cpu);
+struct ssw_slots *ssw_slots_alloc(unsigned int nr_slots, const u32 *bad,
+				  unsigned int nr_bad);
+void ssw_slots_free(struct ssw_slots *slots);
+size_t ssw_slots_bytes(const struct ssw_slots *slots);
 
 /**
  * ssw_area_locked - the area of a swap type, under ssw_mutex
@@ -334,43 +338,37 @@ static inline struct ssw_area *ssw_area_held(unsigned int type)
 	return rcu_dereference_check(ssw_areas[type], true);
 }
 
-/* order.c */
-extern struct ssw_order __percpu *ssw_orders;
-int ssw_order_init(void);
-void ssw_order_rebuild(void);
-bool ssw_order_outdated(int cpu, const struct ssw_topology *topo);
-void ssw_list_build(struct ssw_list *list, int cpu,
-		    const struct ssw_candidate *cand, unsigned int nr,
-		    const struct ssw_topology *topo);
+/* arealist.c */
+extern struct ssw_arealist_cpu __percpu *ssw_arealists;
+int ssw_arealists_init(void);
+void ssw_arealists_rebuild(void);
+bool ssw_arealists_outdated(int cpu, const struct ssw_topology *topo);
+void ssw_arealist_build(struct ssw_arealist *list, int cpu,
+			const struct ssw_candidate *cand, unsigned int nr,
+			const struct ssw_topology *topo);
 
 /* alloc.c */
 bool ssw_area_reclaim(struct ssw_area *area);
 
-/* space.c */
-struct ssw_space *ssw_space_alloc(unsigned int nr_slots, const u32 *bad,
-				  unsigned int nr_bad);
-void ssw_space_free(struct ssw_space *space);
-size_t ssw_space_bytes(const struct ssw_space *space);
-
 /* swapmap.c */
 unsigned int ssw_area_used(const struct ssw_area *area);
 
-/* count.c */
-void ssw_count_pages(long pages);
-void ssw_count_flush(void);
-void ssw_count_check(void);
+/* nr_swap.c */
+void ssw_nr_swap_add(long pages);
+void ssw_nr_swap_flush(void);
+void ssw_nr_swap_check(void);
 
-/* mmid.c */
+/* rmap.c */
 u32 ssw_mm_id(struct mm_struct *mm);
 
-/* thread.c */
+/* delegd.c */
 #define SSW_WAKE_DEFAULT	16
 #define SSW_WAKE_MAX		65536
 extern unsigned int ssw_wake_threshold;
-void ssw_thread_area_init(struct ssw_area *area);
-void ssw_thread_notice(struct ssw_area *area, unsigned int queued);
-void ssw_token_get(struct ssw_space *space);
-int ssw_thread_init(void);
+void ssw_delegd_area_init(struct ssw_area *area);
+void ssw_delegd_notify(struct ssw_area *area, unsigned int queued);
+void ssw_token_get(struct ssw_slots *slots);
+int ssw_delegd_init(void);
 
 /* discard.c */
 void ssw_discard_area_init(struct ssw_area *area);
@@ -452,7 +450,7 @@ static inline void ssw_charge(struct bio *bio, struct folio *folio)
 }
 #endif
 bool ssw_read_batched(struct folio *folio, struct swap_info_struct *si);
-void ssw_span_flush(bool sleep);
+void ssw_bio_batch_flush(bool sleep);
 int ssw_io_init(void);
 #else
 static inline void ssw_fault_area_init(struct ssw_area *area)

@@ -10,7 +10,7 @@
  *
  * Rules
  *
- * 1. A bio that is being filled is in its task's plug and nowhere else: &ssw_span.cb is in
+ * 1. A bio that is being filled is in its task's plug and nowhere else: &ssw_bio_batch.cb is in
  *    the plug's list, and who takes it out submits it. So it goes when a plugged request
  *    would go: at the end of the plug, or if the task sleeps. Whatever may sleep may
  *    thus take it away, and it must be looked for again afterwards.
@@ -52,14 +52,14 @@
 unsigned int ssw_bio_pages = SSW_BIO_PAGES;
 
 /**
- * struct ssw_span - a bio for pages that are neighbours on the device
+ * struct ssw_bio_batch - a bio for pages that are neighbours on the device
  * @cb: in the plug of the task that fills it; @cb.data is the area, a swap_info_struct
  * @work: to submit the bio, or to do its pages again, where that may sleep
  * @memcg: of its pages, if they are written: that is charged with the write
  * @max: pages that it can take
  * @bio: the bio; its last reference frees all of this
  */
-struct ssw_span {
+struct ssw_bio_batch {
 	struct blk_plug_cb cb;
 	struct work_struct work;
 	struct mem_cgroup *memcg;
@@ -67,101 +67,101 @@ struct ssw_span {
 	struct bio bio;
 };
 
-static struct bio_set ssw_span_bios;
+static struct bio_set ssw_bio_batch_bios;
 /* Submission, and doing it again after an error, which must not be in the way of that. */
-static struct workqueue_struct *ssw_span_wq;
-static struct workqueue_struct *ssw_redo_wq;
+static struct workqueue_struct *ssw_bio_batch_wq;
+static struct workqueue_struct *ssw_io_retry_wq;
 
-static void ssw_submit(struct ssw_span *span)
+static void ssw_submit(struct ssw_bio_batch *batch)
 {
 	unsigned int flags;
 
-	if (!op_is_write(bio_op(&span->bio))) {
-		submit_bio(&span->bio);
+	if (!op_is_write(bio_op(&batch->bio))) {
+		submit_bio(&batch->bio);
 		return;
 	}
 	/* As reclaim, which it is: it may use reserves, and must not wait for itself. */
 	flags = memalloc_noreclaim_save();
-	submit_bio(&span->bio);
+	submit_bio(&batch->bio);
 	memalloc_noreclaim_restore(flags);
 }
 
-static void ssw_span_work(struct work_struct *work)
+static void ssw_bio_batch_work(struct work_struct *work)
 {
-	ssw_submit(container_of(work, struct ssw_span, work));
+	ssw_submit(container_of(work, struct ssw_bio_batch, work));
 }
 
-static void ssw_submit_later(struct ssw_span *span)
+static void ssw_submit_later(struct ssw_bio_batch *batch)
 {
-	INIT_WORK(&span->work, ssw_span_work);
-	queue_work(ssw_span_wq, &span->work);
+	INIT_WORK(&batch->work, ssw_bio_batch_work);
+	queue_work(ssw_bio_batch_wq, &batch->work);
 }
 
-static void ssw_span_unplug(struct blk_plug_cb *cb, bool from_schedule)
+static void ssw_bio_batch_unplug(struct blk_plug_cb *cb, bool from_schedule)
 {
-	struct ssw_span *span = container_of(cb, struct ssw_span, cb);
+	struct ssw_bio_batch *batch = container_of(cb, struct ssw_bio_batch, cb);
 
 	if (from_schedule)
-		ssw_submit_later(span);
+		ssw_submit_later(batch);
 	else
-		ssw_submit(span);
+		ssw_submit(batch);
 }
 
-static struct ssw_span *ssw_span_find(void)
+static struct ssw_bio_batch *ssw_bio_batch_find(void)
 {
 	struct blk_plug_cb *cb;
 
 	list_for_each_entry(cb, &current->plug->cb_list, list)
-		if (cb->callback == ssw_span_unplug)
-			return container_of(cb, struct ssw_span, cb);
+		if (cb->callback == ssw_bio_batch_unplug)
+			return container_of(cb, struct ssw_bio_batch, cb);
 	return NULL;
 }
 
-static void ssw_span_submit(struct ssw_span *span)
+static void ssw_bio_batch_submit(struct ssw_bio_batch *batch)
 {
-	list_del(&span->cb.list);
-	ssw_submit(span);
+	list_del(&batch->cb.list);
+	ssw_submit(batch);
 }
 
 /**
- * ssw_span_flush - submit what this task has collected, so that the plug's end need not
+ * ssw_bio_batch_flush - submit what this task has collected, so that the plug's end need not
  * @sleep: may it sleep until the device takes it, or is a worker to do that?
  *
  * Context: process context, in a plug or not; sleeps as said.
  */
-void ssw_span_flush(bool sleep)
+void ssw_bio_batch_flush(bool sleep)
 {
-	struct ssw_span *span = current->plug ? ssw_span_find() : NULL;
+	struct ssw_bio_batch *batch = current->plug ? ssw_bio_batch_find() : NULL;
 
-	if (!span)
+	if (!batch)
 		return;
 	if (sleep) {
-		ssw_span_submit(span);
+		ssw_bio_batch_submit(batch);
 	} else {
-		list_del(&span->cb.list);
-		ssw_submit_later(span);
+		list_del(&batch->cb.list);
+		ssw_submit_later(batch);
 	}
 }
 
 /* A bio in this task's plug to which @folio can be added. */
-static struct ssw_span *ssw_span_get(struct folio *folio, struct swap_info_struct *si,
-				     blk_opf_t opf, struct mem_cgroup *memcg,
-				     bio_end_io_t *end_io)
+static struct ssw_bio_batch *ssw_bio_batch_get(struct folio *folio, struct swap_info_struct *si,
+					       blk_opf_t opf, struct mem_cgroup *memcg,
+					       bio_end_io_t *end_io)
 {
 	struct request_queue *q = bdev_get_queue(si->bdev);
 	struct queue_limits *lim = &q->limits;
 	sector_t sector = swap_folio_sector(folio);
-	struct ssw_span *span;
+	struct ssw_bio_batch *batch;
 	unsigned int max;
 	struct bio *bio;
 
-	span = ssw_span_find();
-	if (span) {
-		if (span->cb.data == si && bio_end_sector(&span->bio) == sector &&
-		    span->memcg == memcg && bio_op(&span->bio) == (opf & REQ_OP_MASK) &&
-		    (span->bio.bi_opf & opf) == opf)
-			return span;
-		ssw_span_submit(span);
+	batch = ssw_bio_batch_find();
+	if (batch) {
+		if (batch->cb.data == si && bio_end_sector(&batch->bio) == sector &&
+		    batch->memcg == memcg && bio_op(&batch->bio) == (opf & REQ_OP_MASK) &&
+		    (batch->bio.bi_opf & opf) == opf)
+			return batch;
+		ssw_bio_batch_submit(batch);
 	}
 
 	/* A scheduler may know better which requests to put together. */
@@ -171,27 +171,27 @@ static struct ssw_span *ssw_span_get(struct folio *folio, struct swap_info_struc
 	max = min3(READ_ONCE(ssw_bio_pages), (unsigned int)lim->max_segments,
 		   lim->max_sectors >> PAGE_SECTORS_SHIFT);
 	max = clamp(max, 1U, (unsigned int)BIO_MAX_VECS);
-	bio = bio_alloc_bioset(si->bdev, max, opf, GFP_NOIO, &ssw_span_bios);
+	bio = bio_alloc_bioset(si->bdev, max, opf, GFP_NOIO, &ssw_bio_batch_bios);
 	bio->bi_iter.bi_sector = sector;
 	bio->bi_end_io = end_io;
 	/* Whoever submits it. */
 	bio->bi_ioprio = get_current_ioprio();
-	span = container_of(bio, struct ssw_span, bio);
-	span->memcg = memcg;
-	span->max = max;
-	span->cb.callback = ssw_span_unplug;
-	span->cb.data = si;
-	list_add(&span->cb.list, &current->plug->cb_list);
+	batch = container_of(bio, struct ssw_bio_batch, bio);
+	batch->memcg = memcg;
+	batch->max = max;
+	batch->cb.callback = ssw_bio_batch_unplug;
+	batch->cb.data = si;
+	list_add(&batch->cb.list, &current->plug->cb_list);
 	ssw_stat_add(SSW_IO_BATCHES, 1);
-	return span;
+	return batch;
 }
 
 /* After bio_add_folio_nofail(), and once the folio may be finished by the bio's end. */
-static void ssw_span_added(struct ssw_span *span)
+static void ssw_bio_batch_added(struct ssw_bio_batch *batch)
 {
 	ssw_stat_add(SSW_IO_BATCHED, 1);
-	if (span->bio.bi_vcnt == span->max)
-		ssw_span_submit(span);
+	if (batch->bio.bi_vcnt == batch->max)
+		ssw_bio_batch_submit(batch);
 }
 
 static bool ssw_can_batch(struct folio *folio, struct swap_info_struct *si)
@@ -249,15 +249,15 @@ static void ssw_write_alone_end(struct bio *bio)
 	bio_put(bio);
 }
 
-static void ssw_writes_again(struct work_struct *work)
+static void ssw_writes_retry(struct work_struct *work)
 {
-	struct ssw_span *span = container_of(work, struct ssw_span, work);
+	struct ssw_bio_batch *batch = container_of(work, struct ssw_bio_batch, work);
 	unsigned int flags = memalloc_noreclaim_save();
 	/* Each page that is still under writeback keeps it: rule 4. */
-	struct swap_info_struct *si = span->cb.data;
+	struct swap_info_struct *si = batch->cb.data;
 	struct folio_iter fi;
 
-	bio_for_each_folio_all(fi, &span->bio) {
+	bio_for_each_folio_all(fi, &batch->bio) {
 		struct bio *bio;
 
 		/* Rule 5 */
@@ -269,17 +269,17 @@ static void ssw_writes_again(struct work_struct *work)
 		submit_bio(bio);
 	}
 	memalloc_noreclaim_restore(flags);
-	bio_put(&span->bio);
+	bio_put(&batch->bio);
 }
 
 static void ssw_writes_end(struct bio *bio)
 {
-	struct ssw_span *span = container_of(bio, struct ssw_span, bio);
+	struct ssw_bio_batch *batch = container_of(bio, struct ssw_bio_batch, bio);
 	struct folio_iter fi;
 
 	if (unlikely(bio->bi_status) && bio->bi_vcnt > 1) {
-		INIT_WORK(&span->work, ssw_writes_again);
-		queue_work(ssw_redo_wq, &span->work);
+		INIT_WORK(&batch->work, ssw_writes_retry);
+		queue_work(ssw_io_retry_wq, &batch->work);
 		return;
 	}
 	bio_for_each_folio_all(fi, bio) {
@@ -298,42 +298,42 @@ bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc
 {
 	blk_opf_t opf = REQ_OP_WRITE | REQ_SWAP | wbc_to_write_flags(wbc);
 	struct mem_cgroup *memcg = folio_memcg(folio);
-	struct ssw_span *span;
+	struct ssw_bio_batch *batch;
 
 	if (!ssw_can_batch(folio, si))
 		return false;
-	span = ssw_span_get(folio, si, opf, memcg, ssw_writes_end);
-	if (!span->bio.bi_vcnt)
-		ssw_charge(&span->bio, folio);
-	bio_add_folio_nofail(&span->bio, folio, PAGE_SIZE, 0);
+	batch = ssw_bio_batch_get(folio, si, opf, memcg, ssw_writes_end);
+	if (!batch->bio.bi_vcnt)
+		ssw_charge(&batch->bio, folio);
+	bio_add_folio_nofail(&batch->bio, folio, PAGE_SIZE, 0);
 	/* As the base's count_swpout_vm_event() */
 	count_vm_event(PSWPOUT);
 	folio_start_writeback(folio);
 	folio_unlock(folio);
-	ssw_span_added(span);
+	ssw_bio_batch_added(batch);
 	return true;
 }
 
 /* --- reads ------------------------------------------------------------------- */
 
-static void ssw_reads_again(struct work_struct *work)
+static void ssw_reads_retry(struct work_struct *work)
 {
-	struct ssw_span *span = container_of(work, struct ssw_span, work);
+	struct ssw_bio_batch *batch = container_of(work, struct ssw_bio_batch, work);
 	struct folio_iter fi;
 
-	bio_for_each_folio_all(fi, &span->bio)
-		scaleswap_read_again(fi.folio);
-	bio_put(&span->bio);
+	bio_for_each_folio_all(fi, &batch->bio)
+		scaleswap_read_retry(fi.folio);
+	bio_put(&batch->bio);
 }
 
 static void ssw_reads_end(struct bio *bio)
 {
-	struct ssw_span *span = container_of(bio, struct ssw_span, bio);
+	struct ssw_bio_batch *batch = container_of(bio, struct ssw_bio_batch, bio);
 	struct folio_iter fi;
 
 	if (unlikely(bio->bi_status)) {
-		INIT_WORK(&span->work, ssw_reads_again);
-		queue_work(ssw_redo_wq, &span->work);
+		INIT_WORK(&batch->work, ssw_reads_retry);
+		queue_work(ssw_io_retry_wq, &batch->work);
 		return;
 	}
 	bio_for_each_folio_all(fi, bio) {
@@ -353,14 +353,14 @@ static void ssw_reads_end(struct bio *bio)
  */
 bool ssw_read_batched(struct folio *folio, struct swap_info_struct *si)
 {
-	struct ssw_span *span;
+	struct ssw_bio_batch *batch;
 
 	if (!ssw_can_batch(folio, si))
 		return false;
-	span = ssw_span_get(folio, si, REQ_OP_READ, NULL, ssw_reads_end);
-	bio_add_folio_nofail(&span->bio, folio, PAGE_SIZE, 0);
+	batch = ssw_bio_batch_get(folio, si, REQ_OP_READ, NULL, ssw_reads_end);
+	bio_add_folio_nofail(&batch->bio, folio, PAGE_SIZE, 0);
 	count_vm_event(PSWPIN);
-	ssw_span_added(span);
+	ssw_bio_batch_added(batch);
 	return true;
 }
 
@@ -374,22 +374,22 @@ int __init ssw_io_init(void)
 {
 	int err;
 
-	err = bioset_init(&ssw_span_bios, BIO_POOL_SIZE, offsetof(struct ssw_span, bio),
+	err = bioset_init(&ssw_bio_batch_bios, BIO_POOL_SIZE, offsetof(struct ssw_bio_batch, bio),
 			  BIOSET_NEED_BVECS);
 	if (err)
 		return err;
 	/* Reclaim waits for what it does. */
-	ssw_span_wq = alloc_workqueue("scaleswap_io", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
-	if (!ssw_span_wq)
+	ssw_bio_batch_wq = alloc_workqueue("scaleswap_io", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
+	if (!ssw_bio_batch_wq)
 		goto err;
-	ssw_redo_wq = alloc_workqueue("scaleswap_redo", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	if (!ssw_redo_wq)
+	ssw_io_retry_wq = alloc_workqueue("scaleswap_redo", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!ssw_io_retry_wq)
 		goto err_wq;
 	return 0;
 
 err_wq:
-	destroy_workqueue(ssw_span_wq);
+	destroy_workqueue(ssw_bio_batch_wq);
 err:
-	bioset_exit(&ssw_span_bios);
+	bioset_exit(&ssw_bio_batch_bios);
 	return -ENOMEM;
 }

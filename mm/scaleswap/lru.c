@@ -15,7 +15,7 @@
  *    not change, and if it is not 0 then the folio's memcg and node have that
  *    shard. So folio_lruvec() gives one answer, and holding that lruvec's lock
  *    means holding the lock of the list that the folio is on.
- *    __scaleswap_lru_join() sees to it, in folio_add_lru() and
+ *    __scaleswap_lru_assign() sees to it, in folio_add_lru() and
  *    mlock_new_folio(), which everything passes that was taken off or is new;
  *    reclaim puts back where it took from.
  * 2. A shard, once visible, stays until its memcg is freed, which no folio and
@@ -23,7 +23,7 @@
  * 3. Numbers are given out only after all CPUs run with the static key on:
  *    ssw_lru_shards is set after that.
  *
- * How reclaim goes over the shards is in shrink.h.
+ * How reclaim goes over the shards is in vmscan-lru.c.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -108,7 +108,7 @@ unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu)
 /* Never waits for memory: what finds none does without a shard. */
 #define SSW_LRU_GFP	(GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC)
 
-static struct scaleswap_shards *ssw_shards_create(struct lruvec *whole, int nid)
+static struct scaleswap_shards *ssw_shards_create(struct lruvec *mlruvec, int nid)
 {
 	struct scaleswap_shards *shards, *old;
 
@@ -116,21 +116,21 @@ static struct scaleswap_shards *ssw_shards_create(struct lruvec *whole, int nid)
 			      SSW_LRU_GFP, nid);
 	if (!shards)
 		return NULL;
-	old = cmpxchg(&whole->shards, NULL, shards);
+	old = cmpxchg(&mlruvec->shards, NULL, shards);
 	if (!old)
 		return shards;
 	kfree(shards);
 	return old;
 }
 
-static bool ssw_shard_create(struct lruvec *whole, unsigned int id)
+static bool ssw_shard_create(struct lruvec *mlruvec, unsigned int id)
 {
-	struct pglist_data *pgdat = lruvec_pgdat(whole);
-	struct scaleswap_shards *shards = READ_ONCE(whole->shards);
+	struct pglist_data *pgdat = lruvec_pgdat(mlruvec);
+	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
 	struct scaleswap_shard *shard;
 
 	if (!shards) {
-		shards = ssw_shards_create(whole, pgdat->node_id);
+		shards = ssw_shards_create(mlruvec, pgdat->node_id);
 		if (!shards)
 			return false;
 	}
@@ -143,7 +143,7 @@ static bool ssw_shard_create(struct lruvec *whole, unsigned int id)
 	lruvec_init(&shard->lruvec);
 	shard->lruvec.pgdat = pgdat;
 	shard->lruvec.shard = shard;
-	shard->whole = whole;
+	shard->mlruvec = mlruvec;
 	shard->id = id;
 	shard->clock = READ_ONCE(shards->newest);
 	/* Pairs with the dependent reads in scaleswap_lruvec_of(). */
@@ -155,49 +155,49 @@ static bool ssw_shard_create(struct lruvec *whole, unsigned int id)
 	return true;
 }
 
-static struct scaleswap_shard *ssw_shard(struct lruvec *whole, unsigned int id)
+static struct scaleswap_shard *ssw_shard(struct lruvec *mlruvec, unsigned int id)
 {
-	struct scaleswap_shards *shards = READ_ONCE(whole->shards);
+	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
 
 	return id && shards ? READ_ONCE(shards->shard[id]) : NULL;
 }
 
 /* The shard, or the whole where it is not there. */
-static struct lruvec *ssw_lruvec(struct lruvec *whole, unsigned int id)
+static struct lruvec *ssw_lruvec(struct lruvec *mlruvec, unsigned int id)
 {
-	struct scaleswap_shard *shard = ssw_shard(whole, id);
+	struct scaleswap_shard *shard = ssw_shard(mlruvec, id);
 
-	return shard ? &shard->lruvec : whole;
+	return shard ? &shard->lruvec : mlruvec;
 }
 
 /*
  * A memcg and node gets a shard, and all that it is below, too: the cost of
  * reclaim is noted up to the root, and there no two CPUs should meet.
  */
-static bool ssw_shard_ensure(struct lruvec *whole, unsigned int id)
+static bool ssw_shard_ensure(struct lruvec *mlruvec, unsigned int id)
 {
 	struct lruvec *up;
 
-	if (ssw_shard(whole, id))
+	if (ssw_shard(mlruvec, id))
 		return true;
-	if (!ssw_shard_create(whole, id)) {
+	if (!ssw_shard_create(mlruvec, id)) {
 		ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_SHARD, 0);
 		return false;
 	}
-	for (up = parent_lruvec(whole); up && !ssw_shard(up, id); up = parent_lruvec(up)) {
+	for (up = parent_lruvec(mlruvec); up && !ssw_shard(up, id); up = parent_lruvec(up)) {
 		if (!ssw_shard_create(up, id))
 			break;
 	}
 	return true;
 }
 
-void __scaleswap_lru_join(struct folio *folio)
+void __scaleswap_lru_assign(struct folio *folio)
 {
-	struct lruvec *whole = mem_cgroup_lruvec(folio_memcg(folio), folio_pgdat(folio));
+	struct lruvec *mlruvec = mem_cgroup_lruvec(folio_memcg(folio), folio_pgdat(folio));
 	unsigned int had = scaleswap_lru_id(folio);
 	unsigned int id = had ?: ssw_lru_own();
 
-	if (id && !ssw_shard_ensure(whole, id))
+	if (id && !ssw_shard_ensure(mlruvec, id))
 		id = 0;
 	if (id != had)
 		set_mask_bits(&folio->flags, SCALESWAP_LRU_MASK,
@@ -219,9 +219,9 @@ static void ssw_shard_check_empty(struct scaleswap_shard *shard)
 	VM_WARN_ON_ONCE(memchr_inv(shard->size, 0, sizeof(shard->size)));
 }
 
-void __scaleswap_lru_free(struct lruvec *whole)
+void __scaleswap_lru_free(struct lruvec *mlruvec)
 {
-	struct scaleswap_shards *shards = whole->shards;
+	struct scaleswap_shards *shards = mlruvec->shards;
 	unsigned int id;
 
 	if (!shards)
@@ -233,7 +233,7 @@ void __scaleswap_lru_free(struct lruvec *whole)
 		kmem_cache_free(ssw_shard_cache, shards->shard[id]);
 		atomic_long_dec(&ssw_lru_nr);
 	}
-	whole->shards = NULL;
+	mlruvec->shards = NULL;
 	kfree(shards);
 }
 
@@ -282,15 +282,15 @@ void __scaleswap_lru_refault(struct folio *folio, void *shadow)
 
 /**
  * scaleswap_lru_costs - cost of reclaiming from a memcg and node
- * @whole: its lruvec
+ * @mlruvec: its lruvec
  * @anon: set to that of anonymous memory, as in lru_note_cost()
  * @file: set to that of the page cache
  *
  * Context: any. Takes no lock, as it takes no part in what it reads.
  */
-void scaleswap_lru_costs(struct lruvec *whole, unsigned long *anon, unsigned long *file)
+void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon, unsigned long *file)
 {
-	struct scaleswap_shards *shards = READ_ONCE(whole->shards);
+	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
 	unsigned int id;
 
 	*anon = READ_ONCE(whole->anon_cost);
@@ -311,9 +311,9 @@ void scaleswap_lru_costs(struct lruvec *whole, unsigned long *anon, unsigned lon
  * has not changed since its last turn. With N shards, and one in use, the others are
  * halved once in N of its halvings: when one sum for all of them would be.
  */
-static void ssw_costs_forget(struct lruvec *whole, unsigned int but)
+static void ssw_costs_forget(struct lruvec *mlruvec, unsigned int but)
 {
-	struct scaleswap_shards *shards = READ_ONCE(whole->shards);
+	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
 	unsigned int i, id;
 
 	if (!shards)
@@ -321,7 +321,7 @@ static void ssw_costs_forget(struct lruvec *whole, unsigned int but)
 	id = READ_ONCE(shards->forget);
 	for (i = 0; i <= ssw_lru_shards; i++) {
 		struct scaleswap_shard *shard = NULL;
-		struct lruvec *l = whole;
+		struct lruvec *l = mlruvec;
 		unsigned long *cost = &shards->cost;
 
 		id = id < ssw_lru_shards ? id + 1 : 0;
@@ -363,7 +363,7 @@ void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cos
 {
 	unsigned int id = lruvec->shard ? lruvec->shard->id : 0;
 	unsigned long own = 0, all = 0;
-	struct lruvec *whole;
+	struct lruvec *mlruvec;
 	enum lru_list lru;
 	int zid;
 
@@ -371,15 +371,15 @@ void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cos
 		for (zid = 0; zid < MAX_NR_ZONES; zid++)
 			own += mem_cgroup_get_zone_lru_size(lruvec, lru, zid);
 	}
-	for (whole = scaleswap_lruvec_whole(lruvec); whole; whole = parent_lruvec(whole)) {
-		struct lruvec *l = ssw_lruvec(whole, id);
+	for (mlruvec = scaleswap_memcg_lruvec(lruvec); mlruvec; mlruvec = parent_lruvec(mlruvec)) {
+		struct lruvec *l = ssw_lruvec(mlruvec, id);
 		bool halved = false;
 		unsigned long pages;
 
-		pages = lruvec_page_state(whole, NR_INACTIVE_ANON) +
-			lruvec_page_state(whole, NR_ACTIVE_ANON) +
-			lruvec_page_state(whole, NR_INACTIVE_FILE) +
-			lruvec_page_state(whole, NR_ACTIVE_FILE);
+		pages = lruvec_page_state(mlruvec, NR_INACTIVE_ANON) +
+			lruvec_page_state(mlruvec, NR_ACTIVE_ANON) +
+			lruvec_page_state(mlruvec, NR_INACTIVE_FILE) +
+			lruvec_page_state(mlruvec, NR_ACTIVE_FILE);
 		if (!all)
 			all = max3(own, pages, 1UL);
 		/* The least that is worth calling an average: 64 page-outs */
@@ -397,7 +397,7 @@ void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cos
 		}
 		spin_unlock_irq(&l->lru_lock);
 		if (halved)
-			ssw_costs_forget(whole, l->shard ? id : 0);
+			ssw_costs_forget(mlruvec, l->shard ? id : 0);
 	}
 }
 
@@ -475,10 +475,10 @@ void ssw_lru_dump(struct seq_file *m)
 	for (memcg = mem_cgroup_iter(NULL, NULL, NULL); memcg;
 	     memcg = mem_cgroup_iter(NULL, memcg, NULL)) {
 		for_each_online_node(nid) {
-			struct lruvec *whole = mem_cgroup_lruvec(memcg, NODE_DATA(nid));
-			struct scaleswap_shards *shards = READ_ONCE(whole->shards);
+			struct lruvec *mlruvec = mem_cgroup_lruvec(memcg, NODE_DATA(nid));
+			struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
 
-			ssw_lru_dump_one(m, memcg, nid, whole, 0,
+			ssw_lru_dump_one(m, memcg, nid, mlruvec, 0,
 					 shards ? READ_ONCE(shards->clock) : 0);
 			for (id = 1; shards && id <= ssw_lru_shards; id++) {
 				struct scaleswap_shard *shard = READ_ONCE(shards->shard[id]);

@@ -5,7 +5,7 @@
  * A table is a page of words for one cluster. It comes when the cluster gets
  * its first slot and goes after the last one, so memory follows what is
  * swapped out. Changes of a word are compare-and-exchange, lockless, by any
- * CPU; see word.h for what may change into what and space.h for the rest.
+ * CPU; see slot.h for what may change into what, and slot_types.h for who may do it.
  *
  * This file, cluster.c and deleg.c also build in user space, where they run
  * under ThreadSanitizer: see tools/testing/scaleswap.
@@ -16,7 +16,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include "space.h"
+#include "slot.h"
 
 static_assert(SSW_CLUSTER_SLOTS * sizeof(atomic64_t) == PAGE_SIZE);
 
@@ -94,7 +94,7 @@ void ssw_table_free_rcu(struct ssw_table *table)
 
 /**
  * ssw_slot_next - find the next slot that is in use
- * @space: the area's slots
+ * @slots: the area's slots
  * @slot: where to begin
  *
  * Context: RCU read side. Looks at one cluster at most, so that the caller can
@@ -103,9 +103,9 @@ void ssw_table_free_rcu(struct ssw_table *table)
  * one. Where the caller ends up, a slot may be free or cease to exist, which
  * ssw_slot_read() tells.
  */
-unsigned long ssw_slot_next(struct ssw_space *space, unsigned long slot)
+unsigned long ssw_slot_next(struct ssw_slots *slots, unsigned long slot)
 {
-	struct ssw_table *table = ssw_slot_table(space, slot);
+	struct ssw_table *table = ssw_slot_table(slots, slot);
 	unsigned int at = slot % SSW_CLUSTER_SLOTS;
 	unsigned long base = slot - at;
 

@@ -96,8 +96,8 @@ unsigned int ssw_queue_max_read(void)
 	for (type = 0; type < MAX_SWAPFILES; type++) {
 		const struct ssw_area *area = ssw_area_locked(type);
 
-		if (area && area->space)
-			nr = max(nr, READ_ONCE(area->space->queue_max));
+		if (area && area->slots)
+			nr = max(nr, READ_ONCE(area->slots->queue_max));
 	}
 	mutex_unlock(&ssw_mutex);
 	return nr;

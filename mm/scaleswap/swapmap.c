@@ -25,9 +25,9 @@
  * The slots that an entry is one of, NULL if there are none. If the entry is in
  * use they cannot go away; otherwise RCU keeps them.
  */
-static struct ssw_space *ssw_entry_space(swp_entry_t entry)
+static struct ssw_slots *ssw_entry_slots(swp_entry_t entry)
 {
-	return rcu_dereference(ssw_spaces[swp_type(entry)]);
+	return rcu_dereference(ssw_area_slots[swp_type(entry)]);
 }
 
 /* The area of an entry that is in use. */
@@ -95,7 +95,7 @@ static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int 
 {
 	void (*notify)(struct block_device *, unsigned long) = NULL;
 	struct swap_info_struct *si = area->si;
-	struct ssw_space *space = area->space;
+	struct ssw_slots *slots = area->slots;
 	unsigned int queued;
 	unsigned int i;
 
@@ -115,18 +115,18 @@ static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int 
 			notify(si->bdev, slot + i);
 	}
 	ssw_clear_shadows(si, slot, nr);
-	ssw_uncharge(area, ssw_slot_table(space, slot), slot, nr);
+	ssw_uncharge(area, ssw_slot_table(slots, slot), slot, nr);
 
 	for (i = 0; i < nr; i++)
-		ssw_slot_free(space, slot + i);
-	queued = ssw_cluster_freed(space, ssw_slot_cluster(space, slot), nr);
+		ssw_slot_free(slots, slot + i);
+	queued = ssw_cluster_freed(slots, ssw_slot_cluster(slots, slot), nr);
 	if (unlikely(queued))
-		ssw_thread_notice(area, queued);
+		ssw_delegd_notify(area, queued);
 	/*
 	 * A full barrier, before swapoff may see that the slots are not used. It
 	 * pairs with the smp_mb() at the end of try_to_unuse().
 	 */
-	ssw_count_pages(nr);
+	ssw_nr_swap_add(nr);
 	this_cpu_add(area->stat->freed, nr);
 }
 
@@ -166,13 +166,13 @@ static void ssw_run_add(struct ssw_run *run, swp_entry_t entry)
 void scaleswap_uncache(swp_entry_t entry, unsigned int nr)
 {
 	struct ssw_run run = { .nr = 0 };
-	struct ssw_space *space;
+	struct ssw_slots *slots;
 	u64 word;
 
 	rcu_read_lock();
-	space = ssw_entry_space(entry);
+	slots = ssw_entry_slots(entry);
 	for (;; entry.val++) {
-		if (unlikely(!space || ssw_slot_uncache(space, swp_offset(entry), &word)))
+		if (unlikely(!slots || ssw_slot_uncache(slots, swp_offset(entry), &word)))
 			ssw_bad_entry("uncache", entry);
 		else if (word == SSW_WORD_FREEING)
 			ssw_run_add(&run, entry);
@@ -198,20 +198,20 @@ void scaleswap_uncache(swp_entry_t entry, unsigned int nr)
 int scaleswap_duplicate(swp_entry_t entry, unsigned char usage, int nr)
 {
 	u64 first = usage == SWAP_MAP_SHMEM ? SSW_WORD_SHMEM : SSW_WORD_ONE;
-	struct ssw_space *space;
+	struct ssw_slots *slots;
 	int err = -EINVAL;
 
 	rcu_read_lock();
-	space = ssw_entry_space(entry);
+	slots = ssw_entry_slots(entry);
 	for (int i = 0; i < nr; i++) {
 		unsigned long slot = swp_offset(entry) + i;
 
-		if (unlikely(!space))
+		if (unlikely(!slots))
 			break;
 		if (usage == SWAP_HAS_CACHE)
-			err = ssw_slot_cache(space, slot);
+			err = ssw_slot_cache(slots, slot);
 		else
-			err = ssw_slot_dup(space, slot, first);
+			err = ssw_slot_dup(slots, slot, first);
 		if (err) {
 			if (usage == SWAP_HAS_CACHE && i)
 				scaleswap_uncache(entry, i);
@@ -227,13 +227,13 @@ int __scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
 			   unsigned long addr)
 {
 	u64 first = ssw_word_excl(ssw_mm_id(mm), addr >> PAGE_SHIFT);
-	struct ssw_space *space;
+	struct ssw_slots *slots;
 
 	if (first == SSW_WORD_ONE)
 		ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_RMAP, 0);
 	rcu_read_lock();
-	space = ssw_entry_space(entry);
-	if (unlikely(!space || ssw_slot_dup(space, swp_offset(entry), first)))
+	slots = ssw_entry_slots(entry);
+	if (unlikely(!slots || ssw_slot_dup(slots, swp_offset(entry), first)))
 		ssw_bad_entry("duplicate", entry);
 	rcu_read_unlock();
 	return 0;
@@ -254,13 +254,13 @@ bool scaleswap_free(swp_entry_t entry, unsigned int nr)
 {
 	struct ssw_run run = { .nr = 0 };
 	bool only_cache = false;
-	struct ssw_space *space;
+	struct ssw_slots *slots;
 	u64 word;
 
 	rcu_read_lock();
-	space = ssw_entry_space(entry);
+	slots = ssw_entry_slots(entry);
 	for (;; entry.val++) {
-		if (unlikely(!space || ssw_slot_put(space, swp_offset(entry), &word)))
+		if (unlikely(!slots || ssw_slot_put(slots, swp_offset(entry), &word)))
 			ssw_bad_entry("free", entry);
 		else if (word == SSW_WORD_FREEING)
 			ssw_run_add(&run, entry);
@@ -273,7 +273,7 @@ bool scaleswap_free(swp_entry_t entry, unsigned int nr)
 			ssw_run_flush(&run);
 			rcu_read_unlock();
 			rcu_read_lock();
-			space = ssw_entry_space(entry);
+			slots = ssw_entry_slots(entry);
 		}
 	}
 	ssw_run_flush(&run);
@@ -283,13 +283,13 @@ bool scaleswap_free(swp_entry_t entry, unsigned int nr)
 
 static u64 ssw_entry_read(swp_entry_t entry)
 {
-	struct ssw_space *space;
+	struct ssw_slots *slots;
 	u64 word = SSW_WORD_FREE;
 
 	rcu_read_lock();
-	space = ssw_entry_space(entry);
-	if (likely(space))
-		word = ssw_slot_read(space, swp_offset(entry));
+	slots = ssw_entry_slots(entry);
+	if (likely(slots))
+		word = ssw_slot_read(slots, swp_offset(entry));
 	rcu_read_unlock();
 	return word;
 }
@@ -374,7 +374,7 @@ unsigned int ssw_area_used(const struct ssw_area *area)
 		freed += READ_ONCE(per_cpu_ptr(area->stat, cpu)->freed);
 	/* Pairs with the full barrier in ssw_release() before it counts. */
 	smp_rmb();
-	used = READ_ONCE(area->space->allocated) - freed;
+	used = READ_ONCE(area->slots->allocated) - freed;
 	return min_t(u64, used, READ_ONCE(area->si->pages));
 }
 
@@ -386,7 +386,7 @@ unsigned int __scaleswap_inuse(const struct swap_info_struct *si)
 
 	rcu_read_lock();
 	area = rcu_dereference(ssw_areas[si->type]);
-	if (area && area->space)
+	if (area && area->slots)
 		used = ssw_area_used(area);
 	rcu_read_unlock();
 	return used;
@@ -402,16 +402,16 @@ unsigned int __scaleswap_inuse(const struct swap_info_struct *si)
  */
 unsigned int scaleswap_next_inuse(struct swap_info_struct *si, unsigned int prev)
 {
-	struct ssw_space *space = ssw_area_held(si->type)->space;
+	struct ssw_slots *slots = ssw_area_held(si->type)->slots;
 	unsigned long slot = prev + 1UL;
 
-	while (slot < space->nr_slots) {
+	while (slot < slots->nr_slots) {
 		unsigned long next;
 		u64 word;
 
 		rcu_read_lock();
-		next = ssw_slot_next(space, slot);
-		word = ssw_slot_read(space, next);
+		next = ssw_slot_next(slots, slot);
+		word = ssw_slot_read(slots, next);
 		rcu_read_unlock();
 		if (word != SSW_WORD_FREE && word != SSW_WORD_BAD)
 			return next;
@@ -425,8 +425,8 @@ unsigned int scaleswap_next_inuse(struct swap_info_struct *si, unsigned int prev
 static u16 *ssw_memcg(swp_entry_t entry)
 {
 	unsigned long slot = swp_offset(entry);
-	struct ssw_space *space = ssw_entry_space(entry);
-	struct ssw_table *table = space ? ssw_slot_table(space, slot) : NULL;
+	struct ssw_slots *slots = ssw_entry_slots(entry);
+	struct ssw_table *table = slots ? ssw_slot_table(slots, slot) : NULL;
 
 	return table ? &table->memcg[slot % SSW_CLUSTER_SLOTS] : NULL;
 }

@@ -75,7 +75,7 @@ SSW_STAT_ATTR(deleg_waits, ssw_deleg_read(SSW_DELEG_WAITS));
 SSW_STAT_ATTR(deleg_frees, ssw_deleg_read(SSW_DELEG_FREES));
 SSW_STAT_ATTR(deleg_queue_max, (u64)ssw_queue_max_read());
 
-SSW_STAT_ATTR(reclaim_again, ssw_stat_read(SSW_RECLAIM_AGAIN));
+SSW_STAT_ATTR(reclaim_again, ssw_stat_read(SSW_RECLAIM_RETRIED));
 
 static struct attribute *ssw_stat_attrs[] = {
 	&alloc_own_attr.attr,
@@ -165,7 +165,7 @@ SSW_STAT_ATTR(reads_direct, ssw_stat_read(SSW_READ_DIRECT));
 SSW_STAT_ATTR(reads_bio, ssw_stat_read(SSW_READ_BIO));
 SSW_STAT_ATTR(reads_irq, ssw_stat_read(SSW_READ_IRQ));
 SSW_STAT_ATTR(reads_late, ssw_stat_read(SSW_READ_LATE));
-SSW_STAT_ATTR(reads_again, ssw_stat_read(SSW_READ_AGAIN));
+SSW_STAT_ATTR(reads_again, ssw_stat_read(SSW_READ_RETRIED));
 SSW_STAT_ATTR(batches, ssw_stat_read(SSW_IO_BATCHES));
 SSW_STAT_ATTR(batched, ssw_stat_read(SSW_IO_BATCHED));
 
@@ -318,13 +318,13 @@ static struct kobj_attribute wake_threshold_attr = __ATTR_RW(wake_threshold);
 static ssize_t batch_show(struct kobject *kobj, struct kobj_attribute *attr,
 			  char *buf)
 {
-	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_batch));
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_deleg_batch));
 }
 
 static ssize_t batch_store(struct kobject *kobj, struct kobj_attribute *attr,
 			   const char *buf, size_t count)
 {
-	return ssw_tunable_store(buf, count, "batch", SSW_BATCH_MAX, &ssw_batch);
+	return ssw_tunable_store(buf, count, "batch", SSW_DELEG_BATCH_MAX, &ssw_deleg_batch);
 }
 
 static struct kobj_attribute batch_attr = __ATTR_RW(batch);
@@ -426,13 +426,13 @@ static ssize_t used_show(struct ssw_area *area, char *buf)
 static ssize_t tables_show(struct ssw_area *area, char *buf)
 {
 	return sysfs_emit(buf, "%u\n",
-			  area->space ? READ_ONCE(area->space->nr_tables) : 0);
+			  area->slots ? READ_ONCE(area->slots->nr_tables) : 0);
 }
 
 static ssize_t table_bytes_show(struct ssw_area *area, char *buf)
 {
 	return sysfs_emit(buf, "%zu\n",
-			  area->space ? ssw_space_bytes(area->space) : 0);
+			  area->slots ? ssw_slots_bytes(area->slots) : 0);
 }
 
 static ssize_t priority_show(struct ssw_area *area, char *buf)

@@ -39,7 +39,7 @@ static void nvme_swap_alloc(struct nvme_dev *dev, unsigned int max)
 		goto free_map;
 	INIT_WORK(&swap->again_work, nvme_swap_again);
 	INIT_DELAYED_WORK(&swap->watch, nvme_swap_watch);
-	init_llist_head(&swap->again);
+	init_llist_head(&swap->retry);
 	for (i = 0; i < max; i++) {
 		struct nvme_swap_queue *q = &swap->queue[i];
 

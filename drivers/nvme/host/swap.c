@@ -21,7 +21,7 @@
  * in the opposite order. A slot is
  *
  *	free -> under way -> free		mm was told scaleswap_read_done()
- *	free -> under way -> given up -> free	it is told scaleswap_read_again(), by
+ *	free -> under way -> given up -> free	it is told scaleswap_read_retry(), by
  *						a work item, since that may block
  *
  * Life of a queue: created at the end of nvme_setup_io_queues(), and gone with
@@ -228,7 +228,7 @@ static void nvme_swap_end(struct nvme_swap_slot *slot, bool good)
 
 	if (likely(good)) {
 		scaleswap_read_done(slot->folio);
-		/* So that who sees it sees the folio up to date: nvme_swap_over(). */
+		/* So that who sees it sees the folio up to date: nvme_swap_done(). */
 		smp_store_release(&slot->gen, gen);
 		nvme_swap_put_slot(slot);
 		return;
@@ -236,9 +236,9 @@ static void nvme_swap_end(struct nvme_swap_slot *slot, bool good)
 
 	WRITE_ONCE(q->retries, q->retries + 1);
 	WRITE_ONCE(slot->state, NVME_SWAP_AGAIN);
-	/* Pairs with nvme_swap_over(), as above. */
+	/* Pairs with nvme_swap_done(), as above. */
 	smp_store_release(&slot->gen, gen);
-	llist_add(&slot->node, &swap->again);
+	llist_add(&slot->node, &swap->retry);
 	queue_work(swap->wq, &swap->again_work);
 }
 
@@ -247,11 +247,11 @@ static void nvme_swap_again(struct work_struct *work)
 	struct nvme_swap *swap = container_of(work, struct nvme_swap, again_work);
 	struct nvme_swap_slot *slot, *next;
 
-	llist_for_each_entry_safe(slot, next, llist_del_all(&swap->again), node) {
+	llist_for_each_entry_safe(slot, next, llist_del_all(&swap->retry), node) {
 		struct folio *folio = slot->folio;
 
 		nvme_swap_put_slot(slot);
-		scaleswap_read_again(folio);
+		scaleswap_read_retry(folio);
 	}
 }
 
@@ -441,7 +441,7 @@ put:
 	return ret;
 }
 
-static bool nvme_swap_over(struct nvme_swap_queue *q, u64 cookie)
+static bool nvme_swap_done(struct nvme_swap_queue *q, u64 cookie)
 {
 	struct nvme_swap_slot *slot = &q->slot[FIELD_GET(NVME_SWAP_COOKIE_SLOT, cookie)];
 
@@ -454,10 +454,10 @@ static bool nvme_swap_poll(struct block_device *bdev, u64 cookie)
 	struct nvme_swap *swap = READ_ONCE(nvme_swap_dev(bdev)->swap);
 	struct nvme_swap_queue *q = &swap->queue[FIELD_GET(NVME_SWAP_COOKIE_QUEUE, cookie)];
 
-	if (nvme_swap_over(q, cookie))
+	if (nvme_swap_done(q, cookie))
 		return true;
 	nvme_swap_reap_queue(q);
-	return nvme_swap_over(q, cookie);
+	return nvme_swap_done(q, cookie);
 }
 
 /* Not less than are under way now. Those given up are mm's. */

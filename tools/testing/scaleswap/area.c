@@ -12,89 +12,89 @@
 #include "area.h"
 #include "shim.h"
 
-struct ssw_space *test_space_new(unsigned int nr_slots, const unsigned int *bad,
+struct ssw_slots *test_slots_new(unsigned int nr_slots, const unsigned int *bad,
 				 unsigned int nr_bad)
 {
-	struct ssw_space *space;
+	struct ssw_slots *slots;
 	unsigned int i;
 
-	space = aligned_alloc(__alignof__(*space), sizeof(*space));
-	*space = (struct ssw_space) {
+	slots = aligned_alloc(__alignof__(*slots), sizeof(*slots));
+	*slots = (struct ssw_slots) {
 		.nr_slots = nr_slots,
 		.nr_clusters = DIV_ROUND_UP(nr_slots, SSW_CLUSTER_SLOTS),
 		.nr_bad = nr_bad,
 	};
-	space->cluster = aligned_alloc(__alignof__(*space->cluster),
-				       space->nr_clusters * sizeof(*space->cluster));
-	memset(space->cluster, 0, space->nr_clusters * sizeof(*space->cluster));
-	space->bad = calloc(nr_bad + 1, sizeof(*space->bad));
+	slots->cluster = aligned_alloc(__alignof__(*slots->cluster),
+				       slots->nr_clusters * sizeof(*slots->cluster));
+	memset(slots->cluster, 0, slots->nr_clusters * sizeof(*slots->cluster));
+	slots->bad = calloc(nr_bad + 1, sizeof(*slots->bad));
 	for (i = 0; i < nr_bad; i++) {
 		ssw_check(!i || bad[i - 1] < bad[i], "not sorted");
-		space->bad[i] = bad[i];
-		ssw_slot_cluster(space, bad[i])->nr_bad++;
+		slots->bad[i] = bad[i];
+		ssw_slot_cluster(slots, bad[i])->nr_bad++;
 	}
 	if (nr_slots % SSW_CLUSTER_SLOTS)
-		space->cluster[space->nr_clusters - 1].nr_bad +=
+		slots->cluster[slots->nr_clusters - 1].nr_bad +=
 			SSW_CLUSTER_SLOTS - nr_slots % SSW_CLUSTER_SLOTS;
-	ssw_space_lists_init(space);
-	ssw_token_init(space);
-	return space;
+	ssw_slots_lists_init(slots);
+	ssw_token_init(slots);
+	return slots;
 }
 
-void test_space_free(struct ssw_space *space)
+void test_slots_free(struct ssw_slots *slots)
 {
-	for (unsigned int i = 0; i < space->nr_clusters; i++)
-		ssw_table_free(space->cluster[i].table);
-	free(space->cluster);
-	free(space->bad);
-	free(space);
+	for (unsigned int i = 0; i < slots->nr_clusters; i++)
+		ssw_table_free(slots->cluster[i].table);
+	free(slots->cluster);
+	free(slots->bad);
+	free(slots);
 }
 
-unsigned int test_space_capacity(const struct ssw_space *space)
+unsigned int test_slots_capacity(const struct ssw_slots *slots)
 {
-	return space->nr_slots - space->nr_bad;
+	return slots->nr_slots - slots->nr_bad;
 }
 
-void test_token_get(struct ssw_space *space)
+void test_token_get(struct ssw_slots *slots)
 {
-	while (!ssw_token_trylock(space))
+	while (!ssw_token_trylock(slots))
 		cpu_relax();
 }
 
-enum ssw_result test_alloc(struct ssw_space *space, bool home, unsigned int order,
+enum ssw_result test_alloc(struct ssw_slots *slots, bool home, unsigned int order,
 			   unsigned int lane, u64 word, unsigned int *slot,
 			   void (*meanwhile)(void *), void *arg)
 {
-	struct ssw_task task = { .word = word, .order = order, .lane = lane };
+	struct ssw_request req = { .word = word, .order = order, .lane = lane };
 
 	for (;;) {
-		if (home && ssw_token_trylock(space)) {
-			if (!llist_empty(&space->queue) || space->backlog)
-				ssw_drain(space, NULL, SSW_BY_HOLDER);
-			ssw_cluster_alloc(space, &task);
-			ssw_token_release(space);
+		if (home && ssw_token_trylock(slots)) {
+			if (!llist_empty(&slots->queue) || slots->backlog)
+				ssw_drain(slots, NULL, SSW_BY_HOLDER);
+			ssw_cluster_alloc(slots, &req);
+			ssw_token_release(slots);
 		} else {
-			ssw_task_delegate(space, &task, meanwhile, arg);
+			ssw_request_delegate(slots, &req, meanwhile, arg);
 		}
-		if (task.result != SSW_NO_TABLE)
+		if (req.result != SSW_NO_TABLE)
 			break;
-		task.table = ssw_table_alloc();
-		if (!task.table)
-			task.no_table = true;
+		req.table = ssw_table_alloc();
+		if (!req.table)
+			req.no_table = true;
 	}
-	ssw_table_free(task.table);
-	*slot = task.slot;
-	return task.result;
+	ssw_table_free(req.table);
+	*slot = req.slot;
+	return req.result;
 }
 
-void test_drain(struct ssw_space *space)
+void test_drain(struct ssw_slots *slots)
 {
 	unsigned int nr;
 
 	do {
-		test_token_get(space);
-		nr = ssw_drain(space, NULL, SSW_BY_DELEGATOR);
-		ssw_token_release(space);
+		test_token_get(slots);
+		nr = ssw_drain(slots, NULL, SSW_BY_DELEGATOR);
+		ssw_token_release(slots);
 	} while (nr);
 }
 
@@ -121,7 +121,7 @@ static bool test_listed(const struct list_head *head, const struct ssw_cluster *
 	return false;
 }
 
-static unsigned int test_words(struct ssw_space *space, struct ssw_cluster *ci,
+static unsigned int test_words(struct ssw_slots *slots, struct ssw_cluster *ci,
 			       unsigned int *busy)
 {
 	unsigned int nr_free = 0;
@@ -138,17 +138,17 @@ static unsigned int test_words(struct ssw_space *space, struct ssw_cluster *ci,
 	return nr_free;
 }
 
-static bool test_cursor(const struct ssw_space *space, const struct ssw_cluster *ci)
+static bool test_cursor(const struct ssw_slots *slots, const struct ssw_cluster *ci)
 {
 	for (unsigned int i = 0; i < SSW_NR_CURSORS; i++) {
-		if (space->cursor[i].cluster == ci)
+		if (slots->cursor[i].cluster == ci)
 			return true;
 	}
 	return false;
 }
 
 /* Is there a block of the cluster's order? */
-static bool test_block(struct ssw_space *space, struct ssw_cluster *ci)
+static bool test_block(struct ssw_slots *slots, struct ssw_cluster *ci)
 {
 	unsigned int nr = 1U << ci->order, at, i;
 
@@ -163,26 +163,26 @@ static bool test_block(struct ssw_space *space, struct ssw_cluster *ci)
 	return false;
 }
 
-void test_space_check(struct ssw_space *space)
+void test_slots_check(struct ssw_slots *slots)
 {
-	unsigned int n = space->nr_clusters, tables = 0, queued = 0, all_free = 0;
+	unsigned int n = slots->nr_clusters, tables = 0, queued = 0, all_free = 0;
 	unsigned int listed;
 
-	ssw_check(!atomic_read(&space->token.held), "token is held");
-	ssw_check(!space->dead, "tables were forgotten");
-	for (struct llist_node *at = space->queue.first; at; at = at->next)
+	ssw_check(!atomic_read(&slots->token.held), "token is held");
+	ssw_check(!slots->dead, "tables were forgotten");
+	for (struct llist_node *at = slots->queue.first; at; at = at->next)
 		queued++;
-	for (struct llist_node *at = space->backlog; at; at = at->next)
+	for (struct llist_node *at = slots->backlog; at; at = at->next)
 		queued++;
-	ssw_check(queued == (unsigned int)atomic_read(&space->nr_queued),
-		  "%u in the queue, counted %d", queued, atomic_read(&space->nr_queued));
+	ssw_check(queued == (unsigned int)atomic_read(&slots->nr_queued),
+		  "%u in the queue, counted %d", queued, atomic_read(&slots->nr_queued));
 
-	listed = test_count(&space->free) + test_count(&space->stale);
+	listed = test_count(&slots->free) + test_count(&slots->discard);
 	for (unsigned int o = 0; o < SSW_NR_ORDERS; o++)
-		listed += test_count(&space->part[o]) + test_count(&space->frag[o]);
+		listed += test_count(&slots->nonfull[o]) + test_count(&slots->frag[o]);
 
 	for (unsigned int i = 0; i < n; i++) {
-		struct ssw_cluster *ci = &space->cluster[i];
+		struct ssw_cluster *ci = &slots->cluster[i];
 		unsigned int cap = SSW_CLUSTER_SLOTS - ci->nr_bad;
 		unsigned int used = atomic_read(&ci->used);
 		unsigned int busy, nr_free;
@@ -192,28 +192,28 @@ void test_space_check(struct ssw_space *space)
 		queued -= !!atomic_read(&ci->queued);
 		if (!ci->table) {
 			ssw_check(!used, "cluster %u: no table, %u used", i, used);
-			ssw_check(!test_cursor(space, ci), "cluster %u", i);
+			ssw_check(!test_cursor(slots, ci), "cluster %u", i);
 			if (!cap)
 				continue;
 			all_free += cap;
 			if (ci->state == SSW_CL_FREE)
-				ssw_check(test_listed(&space->free, ci), "cluster %u", i);
-			else if (ci->state == SSW_CL_STALE)
-				ssw_check(test_listed(&space->stale, ci), "cluster %u", i);
+				ssw_check(test_listed(&slots->free, ci), "cluster %u", i);
+			else if (ci->state == SSW_CL_DISCARD)
+				ssw_check(test_listed(&slots->discard, ci), "cluster %u", i);
 			else
-				ssw_check(ci->state == SSW_CL_DISCARD && !on,
+				ssw_check(ci->state == SSW_CL_DISCARDING && !on,
 					  "cluster %u: no table, state %u", i, ci->state);
 			continue;
 		}
 		tables++;
-		nr_free = test_words(space, ci, &busy);
+		nr_free = test_words(slots, ci, &busy);
 		ssw_check(busy + nr_free == cap, "cluster %u: %u busy, %u free of %u",
 			  i, busy, nr_free, cap);
 		ssw_check(busy == used, "cluster %u: %u busy, %u used", i, busy, used);
 		all_free += nr_free;
-		if (ci->state == SSW_CL_PART) {
-			ssw_check(test_listed(&space->part[ci->order], ci) ||
-				  test_listed(&space->frag[ci->order], ci),
+		if (ci->state == SSW_CL_NONFULL) {
+			ssw_check(test_listed(&slots->nonfull[ci->order], ci) ||
+				  test_listed(&slots->frag[ci->order], ci),
 				  "cluster %u is in use, but not on its list", i);
 			ssw_check(nr_free || atomic_read(&ci->queued),
 				  "cluster %u has no free slot, but is on a list", i);
@@ -226,16 +226,16 @@ void test_space_check(struct ssw_space *space)
 				  i, nr_free);
 		}
 		/* Barrier F. */
-		ssw_check(!space->quiet || ci->seen != space->search ||
-			  !test_block(space, ci),
+		ssw_check(!slots->quiet || ci->seen != slots->search ||
+			  !test_block(slots, ci),
 			  "cluster %u: said to have no block of order %u", i, ci->order);
-		ssw_check(used || atomic_read(&ci->queued) || test_cursor(space, ci),
+		ssw_check(used || atomic_read(&ci->queued) || test_cursor(slots, ci),
 			  "cluster %u is empty, but keeps its table", i);
 	}
 	ssw_check(!listed, "%d strangers on the lists", (int)listed);
 	ssw_check(!queued, "%d entries of the queue are no clusters", (int)queued);
-	ssw_check(tables == space->nr_tables, "%u tables, counted %u", tables,
-		  space->nr_tables);
+	ssw_check(tables == slots->nr_tables, "%u tables, counted %u", tables,
+		  slots->nr_tables);
 	/* Barrier E. */
-	ssw_check(!space->full || !all_free, "said to be full with %u free slots", all_free);
+	ssw_check(!slots->full || !all_free, "said to be full with %u free slots", all_free);
 }

@@ -13,54 +13,54 @@
 #include "area.h"
 #include "shim.h"
 
-static unsigned int get_as(struct ssw_space *space, unsigned int order, unsigned int lane)
+static unsigned int get_as(struct ssw_slots *slots, unsigned int order, unsigned int lane)
 {
 	unsigned int slot;
 
-	ssw_check(test_alloc(space, true, order, lane, SSW_WORD_ONE, &slot, NULL, NULL) ==
+	ssw_check(test_alloc(slots, true, order, lane, SSW_WORD_ONE, &slot, NULL, NULL) ==
 		  SSW_OK, "order %u", order);
 	return slot;
 }
 
-static unsigned int get(struct ssw_space *space, unsigned int order)
+static unsigned int get(struct ssw_slots *slots, unsigned int order)
 {
-	return get_as(space, order, 0);
+	return get_as(slots, order, 0);
 }
 
 /* The words only; the cluster does not know yet. */
-static void put_words(struct ssw_space *space, unsigned int slot, unsigned int nr)
+static void put_words(struct ssw_slots *slots, unsigned int slot, unsigned int nr)
 {
 	for (; nr; slot++, nr--) {
 		u64 word;
 
-		ssw_check(!ssw_slot_put(space, slot, &word), "slot %u", slot);
+		ssw_check(!ssw_slot_put(slots, slot, &word), "slot %u", slot);
 		ssw_check(word == SSW_WORD_FREEING, "slot %u", slot);
-		ssw_slot_free(space, slot);
+		ssw_slot_free(slots, slot);
 	}
 }
 
-static void put(struct ssw_space *space, unsigned int slot, unsigned int nr)
+static void put(struct ssw_slots *slots, unsigned int slot, unsigned int nr)
 {
-	put_words(space, slot, nr);
-	ssw_cluster_freed(space, ssw_slot_cluster(space, slot), nr);
+	put_words(slots, slot, nr);
+	ssw_cluster_freed(slots, ssw_slot_cluster(slots, slot), nr);
 }
 
 /* One page out, one in, again and again: one table is enough. */
 static void case_one_by_one(void)
 {
-	struct ssw_space *space = test_space_new(16 * SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_slots *slots = test_slots_new(16 * SSW_CLUSTER_SLOTS, NULL, 0);
 
 	for (unsigned int i = 0; i < 4 * SSW_CLUSTER_SLOTS; i++) {
-		put(space, get(space, 0), 1);
-		test_space_check(space);
+		put(slots, get(slots, 0), 1);
+		test_slots_check(slots);
 	}
-	test_drain(space);
-	test_token_get(space);
-	ssw_space_trim(space);
-	ssw_token_release(space);
-	test_space_check(space);
-	ssw_check(!space->nr_tables, "%u tables left", space->nr_tables);
-	test_space_free(space);
+	test_drain(slots);
+	test_token_get(slots);
+	ssw_slots_trim(slots);
+	ssw_token_release(slots);
+	test_slots_check(slots);
+	ssw_check(!slots->nr_tables, "%u tables left", slots->nr_tables);
+	test_slots_free(slots);
 }
 
 /*
@@ -69,25 +69,25 @@ static void case_one_by_one(void)
  */
 static void case_two_cursors(void)
 {
-	struct ssw_space *space = test_space_new(SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_slots *slots = test_slots_new(SSW_CLUSTER_SLOTS, NULL, 0);
 	unsigned int i;
 
 	for (i = 0; i < SSW_CLUSTER_SLOTS; i += 8) {
-		ssw_check(get(space, 3) == i, "not in sequence");
+		ssw_check(get(slots, 3) == i, "not in sequence");
 		if (!i)
 			continue;
 		/* So that the last one does not fill it. */
 		if (i == 8)
-			put(space, 0, 8);
+			put(slots, 0, 8);
 	}
 	for (i = 0; i < 8; i++)
-		ssw_check(get(space, 0) == i, "not in sequence");
-	put(space, 0, SSW_CLUSTER_SLOTS);
-	ssw_check(get(space, 3) == 0, "not from the start");
-	put(space, 0, 8);
-	test_drain(space);
-	test_space_check(space);
-	test_space_free(space);
+		ssw_check(get(slots, 0) == i, "not in sequence");
+	put(slots, 0, SSW_CLUSTER_SLOTS);
+	ssw_check(get(slots, 3) == 0, "not from the start");
+	put(slots, 0, 8);
+	test_drain(slots);
+	test_slots_check(slots);
+	test_slots_free(slots);
 }
 
 /*
@@ -96,49 +96,49 @@ static void case_two_cursors(void)
  */
 static void case_lanes(void)
 {
-	struct ssw_space *space = test_space_new(3 * SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_slots *slots = test_slots_new(3 * SSW_CLUSTER_SLOTS, NULL, 0);
 	unsigned int own, lane, i;
 
-	own = get_as(space, 0, 0) / SSW_CLUSTER_SLOTS;
-	lane = get_as(space, 0, 1) / SSW_CLUSTER_SLOTS;
+	own = get_as(slots, 0, 0) / SSW_CLUSTER_SLOTS;
+	lane = get_as(slots, 0, 1) / SSW_CLUSTER_SLOTS;
 	ssw_check(own != lane, "both in cluster %u", own);
 	for (i = 1; i < SSW_CLUSTER_SLOTS; i++) {
-		unsigned int slot = get_as(space, 0, i % 4 == 3);
+		unsigned int slot = get_as(slots, 0, i % 4 == 3);
 
 		ssw_check(slot / SSW_CLUSTER_SLOTS == (i % 4 == 3 ? lane : own),
 			  "slot %u", slot);
 	}
-	test_space_check(space);
+	test_slots_check(slots);
 	/* Huge, whosever it is: there is one place left. */
-	i = get_as(space, SSW_CLUSTER_SHIFT, 1);
-	put(space, i, SSW_CLUSTER_SLOTS);
-	test_drain(space);
+	i = get_as(slots, SSW_CLUSTER_SHIFT, 1);
+	put(slots, i, SSW_CLUSTER_SLOTS);
+	test_drain(slots);
 	/* All that there is, and both at the end take from the same cluster. */
 	for (i = SSW_CLUSTER_SLOTS + 1; i < 3 * SSW_CLUSTER_SLOTS; i++)
-		get_as(space, 0, i % 2);
-	ssw_check(test_alloc(space, true, 0, 1, SSW_WORD_ONE, &i, NULL, NULL) == SSW_FULL,
+		get_as(slots, 0, i % 2);
+	ssw_check(test_alloc(slots, true, 0, 1, SSW_WORD_ONE, &i, NULL, NULL) == SSW_FULL,
 		  "not full");
-	test_space_check(space);
-	put(space, 5, 3);
-	test_drain(space);
-	ssw_check(get_as(space, 0, 1) == 5 && get_as(space, 0, 0) == 6,
+	test_slots_check(slots);
+	put(slots, 5, 3);
+	test_drain(slots);
+	ssw_check(get_as(slots, 0, 1) == 5 && get_as(slots, 0, 0) == 6,
 		  "not what was freed");
-	put(space, 5, 2);
+	put(slots, 5, 2);
 	for (i = 0; i < 3; i++) {
 		unsigned int skip = i ? 0 : 8;
 
 		if (!i)
-			put(space, 0, 5);
-		put(space, i * SSW_CLUSTER_SLOTS + skip, SSW_CLUSTER_SLOTS - skip);
+			put(slots, 0, 5);
+		put(slots, i * SSW_CLUSTER_SLOTS + skip, SSW_CLUSTER_SLOTS - skip);
 	}
-	test_drain(space);
-	test_space_check(space);
-	test_token_get(space);
-	ssw_space_trim(space);
-	ssw_token_release(space);
-	ssw_check(!space->nr_tables, "%u tables left", space->nr_tables);
-	test_space_check(space);
-	test_space_free(space);
+	test_drain(slots);
+	test_slots_check(slots);
+	test_token_get(slots);
+	ssw_slots_trim(slots);
+	ssw_token_release(slots);
+	ssw_check(!slots->nr_tables, "%u tables left", slots->nr_tables);
+	test_slots_check(slots);
+	test_slots_free(slots);
 }
 
 /*
@@ -147,33 +147,33 @@ static void case_lanes(void)
  */
 static void case_counted_twice(void)
 {
-	struct ssw_space *space = test_space_new(SSW_CLUSTER_SLOTS, NULL, 0);
-	struct ssw_cluster *ci = space->cluster;
+	struct ssw_slots *slots = test_slots_new(SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_cluster *ci = slots->cluster;
 	unsigned int slot;
 
 	for (unsigned int i = 0; i < SSW_CLUSTER_SLOTS - 4; i += 2)
-		get(space, 1);
-	ssw_check(get(space, 0) == SSW_CLUSTER_SLOTS - 4, "not in sequence");
-	ssw_check(get(space, 1) == SSW_CLUSTER_SLOTS - 2, "not in sequence");
-	put(space, 100, 1);
-	put_words(space, 0, 2);
-	ssw_check(get(space, 1) == 0, "not those");
+		get(slots, 1);
+	ssw_check(get(slots, 0) == SSW_CLUSTER_SLOTS - 4, "not in sequence");
+	ssw_check(get(slots, 1) == SSW_CLUSTER_SLOTS - 2, "not in sequence");
+	put(slots, 100, 1);
+	put_words(slots, 0, 2);
+	ssw_check(get(slots, 1) == 0, "not those");
 	ssw_check(ci->state == SSW_CL_FULL, "state %u", ci->state);
 	/* The cursor still leads there. */
-	ssw_check(get(space, 0) == SSW_CLUSTER_SLOTS - 3, "not the next");
+	ssw_check(get(slots, 0) == SSW_CLUSTER_SLOTS - 3, "not the next");
 	ssw_check(atomic_read(&ci->used) == SSW_CLUSTER_SLOTS + 1, "used %d",
 		  atomic_read(&ci->used));
-	ssw_cluster_freed(space, ci, 2);
-	test_drain(space);
-	test_space_check(space);
-	ssw_check(get(space, 0) == 100, "not that");
-	ssw_check(test_alloc(space, true, 0, 0, SSW_WORD_ONE, &slot, NULL, NULL) ==
+	ssw_cluster_freed(slots, ci, 2);
+	test_drain(slots);
+	test_slots_check(slots);
+	ssw_check(get(slots, 0) == 100, "not that");
+	ssw_check(test_alloc(slots, true, 0, 0, SSW_WORD_ONE, &slot, NULL, NULL) ==
 		  SSW_FULL,
 		  "not full");
-	put(space, 0, SSW_CLUSTER_SLOTS);
-	test_drain(space);
-	test_space_check(space);
-	test_space_free(space);
+	put(slots, 0, SSW_CLUSTER_SLOTS);
+	test_drain(slots);
+	test_slots_check(slots);
+	test_slots_free(slots);
 }
 
 /*
@@ -183,73 +183,73 @@ static void case_counted_twice(void)
  */
 static void case_late_notice(void)
 {
-	struct ssw_space *space = test_space_new(SSW_CLUSTER_SLOTS, NULL, 0);
-	struct ssw_cluster *ci = space->cluster;
+	struct ssw_slots *slots = test_slots_new(SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_cluster *ci = slots->cluster;
 	unsigned int slot;
 
-	space->discard = true;
+	slots->use_discard = true;
 	for (unsigned int i = 0; i < SSW_CLUSTER_SLOTS; i++)
-		get(space, 0);
-	put_words(space, 0, 1);
+		get(slots, 0);
+	put_words(slots, 0, 1);
 	atomic_sub_return(1, &ci->used);
 	ssw_check(ci->state == SSW_CL_FULL, "state %u", ci->state);
 
-	put(space, 1, SSW_CLUSTER_SLOTS - 1);
-	test_drain(space);
-	ssw_check(ci->state == SSW_CL_STALE, "state %u", ci->state);
-	test_token_get(space);
-	ssw_check(ssw_cluster_stale(space) == ci, "no stale cluster");
-	ssw_token_release(space);
+	put(slots, 1, SSW_CLUSTER_SLOTS - 1);
+	test_drain(slots);
+	ssw_check(ci->state == SSW_CL_DISCARD, "state %u", ci->state);
+	test_token_get(slots);
+	ssw_check(ssw_cluster_to_discard(slots) == ci, "no stale cluster");
+	ssw_token_release(slots);
 
-	ssw_cluster_queue(space, ci);
-	test_drain(space);
-	ssw_check(test_alloc(space, true, 0, 0, SSW_WORD_ONE, &slot, NULL, NULL) ==
+	ssw_cluster_queue(slots, ci);
+	test_drain(slots);
+	ssw_check(test_alloc(slots, true, 0, 0, SSW_WORD_ONE, &slot, NULL, NULL) ==
 		  SSW_FULL,
 		  "slot %u was allocated while it is being discarded", slot);
 
-	ssw_cluster_discarded(space, ci);
-	test_drain(space);
-	get(space, 0);
-	put(space, 0, 1);
-	test_drain(space);
-	test_space_check(space);
-	test_space_free(space);
+	ssw_cluster_discarded(slots, ci);
+	test_drain(slots);
+	get(slots, 0);
+	put(slots, 0, 1);
+	test_drain(slots);
+	test_slots_check(slots);
+	test_slots_free(slots);
 }
 
 /* Take all in pairs, and give back one of each: free slots, but no pair. */
-static struct ssw_space *halves(unsigned int clusters)
+static struct ssw_slots *halves(unsigned int clusters)
 {
-	struct ssw_space *space = test_space_new(clusters * SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_slots *slots = test_slots_new(clusters * SSW_CLUSTER_SLOTS, NULL, 0);
 	unsigned int slot;
 
 	for (unsigned int i = 0; i < clusters * SSW_CLUSTER_SLOTS / 2; i++)
-		get(space, 1);
-	for (slot = 1; slot < space->nr_slots; slot += 2)
-		put(space, slot, 1);
-	test_drain(space);
-	test_space_check(space);
-	return space;
+		get(slots, 1);
+	for (slot = 1; slot < slots->nr_slots; slot += 2)
+		put(slots, slot, 1);
+	test_drain(slots);
+	test_slots_check(slots);
+	return slots;
 }
 
-static void halves_gone(struct ssw_space *space)
+static void halves_gone(struct ssw_slots *slots)
 {
-	for (unsigned int slot = 0; slot < space->nr_slots; slot += 2)
-		put(space, slot, 1);
-	test_drain(space);
-	test_token_get(space);
-	ssw_space_trim(space);
-	ssw_token_release(space);
-	test_space_check(space);
-	test_space_free(space);
+	for (unsigned int slot = 0; slot < slots->nr_slots; slot += 2)
+		put(slots, slot, 1);
+	test_drain(slots);
+	test_token_get(slots);
+	ssw_slots_trim(slots);
+	ssw_token_release(slots);
+	test_slots_check(slots);
+	test_slots_free(slots);
 }
 
-static enum ssw_result get_pair(struct ssw_space *space, unsigned int *slot)
+static enum ssw_result get_pair(struct ssw_slots *slots, unsigned int *slot)
 {
 	enum ssw_result result;
 
-	space->scanned = 0;
-	result = test_alloc(space, true, 1, 0, SSW_WORD_ONE, slot, NULL, NULL);
-	test_space_check(space);
+	slots->scanned = 0;
+	result = test_alloc(slots, true, 1, 0, SSW_WORD_ONE, slot, NULL, NULL);
+	test_slots_check(slots);
 	return result;
 }
 
@@ -259,62 +259,62 @@ static enum ssw_result get_pair(struct ssw_space *space, unsigned int *slot)
  */
 static void case_no_block(void)
 {
-	struct ssw_space *space = halves(40);
+	struct ssw_slots *slots = halves(40);
 	unsigned int slot, again, i;
 
 	for (int round = 0; round < 3; round++) {
 		unsigned int words = 0;
 
 		for (i = 0; i < 40; i++) {
-			ssw_check(get_pair(space, &slot) == SSW_NO_BLOCK, "a pair at %u", slot);
-			if (!space->scanned)
+			ssw_check(get_pair(slots, &slot) == SSW_NO_BLOCK, "a pair at %u", slot);
+			if (!slots->scanned)
 				break;
-			words += space->scanned;
-			ssw_check(space->scanned <= SSW_DRAIN_WORDS, "%u words",
-				  space->scanned);
+			words += slots->scanned;
+			ssw_check(slots->scanned <= SSW_DRAIN_WORDS, "%u words",
+				  slots->scanned);
 		}
 		ssw_check(i > 1 && i < 40, "known after %u requests", i);
-		ssw_check(words == space->nr_slots, "%u words read of %u", words,
-			  space->nr_slots);
+		ssw_check(words == slots->nr_slots, "%u words read of %u", words,
+			  slots->nr_slots);
 		/* Not a reason to look again, as nothing was freed. */
-		slot = get(space, 0);
+		slot = get(slots, 0);
 		ssw_check(slot % 2, "slot %u", slot);
-		ssw_check(get_pair(space, &again) == SSW_NO_BLOCK && !space->scanned,
-			  "%u words", space->scanned);
-		put(space, slot, 1);
+		ssw_check(get_pair(slots, &again) == SSW_NO_BLOCK && !slots->scanned,
+			  "%u words", slots->scanned);
+		put(slots, slot, 1);
 	}
 	/* One is freed, in the cluster that was looked at first. */
-	put(space, 20, 1);
-	for (i = 0; get_pair(space, &slot) != SSW_OK; i++)
+	put(slots, 20, 1);
+	for (i = 0; get_pair(slots, &slot) != SSW_OK; i++)
 		ssw_check(i < 40, "the pair is not found");
 	ssw_check(slot == 20, "slot %u", slot);
-	put(space, 21, 1);
-	halves_gone(space);
+	put(slots, 21, 1);
+	halves_gone(slots);
 }
 
 /* Requests that read much are not all done with the token held once. */
 static void case_scan_limit(void)
 {
-	struct ssw_space *space = halves(20 * 8);
-	struct ssw_task task[20];
+	struct ssw_slots *slots = halves(20 * 8);
+	struct ssw_request req[20];
 	unsigned int done = 0, nr;
 
 	for (int i = 0; i < 20; i++) {
-		task[i] = (struct ssw_task){ .node.task = true, .order = 1, .word = SSW_WORD_ONE };
-		llist_add(&task[i].node.link, &space->queue);
+		req[i] = (struct ssw_request){ .node.is_request = true, .order = 1, .word = SSW_WORD_ONE };
+		llist_add(&req[i].node.link, &slots->queue);
 	}
 	for (int i = 0; done < 20; i++) {
-		test_token_get(space);
-		nr = ssw_drain(space, NULL, SSW_BY_HOLDER);
-		ssw_check(nr && space->scanned <= 2 * SSW_DRAIN_WORDS, "%u requests, %u words",
-			  nr, space->scanned);
-		ssw_token_release(space);
+		test_token_get(slots);
+		nr = ssw_drain(slots, NULL, SSW_BY_HOLDER);
+		ssw_check(nr && slots->scanned <= 2 * SSW_DRAIN_WORDS, "%u requests, %u words",
+			  nr, slots->scanned);
+		ssw_token_release(slots);
 		ssw_check(i || nr < 20, "all done at once");
 		done += nr;
 	}
 	for (int i = 0; i < 20; i++)
-		ssw_check(task[i].done && task[i].result == SSW_NO_BLOCK, "request %d", i);
-	halves_gone(space);
+		ssw_check(req[i].done && req[i].result == SSW_NO_BLOCK, "request %d", i);
+	halves_gone(slots);
 }
 
 static const struct {

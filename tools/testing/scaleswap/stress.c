@@ -43,7 +43,7 @@
 
 /* What stands for a per-core area; ssw_areas[type]. */
 struct area {
-	struct ssw_space *space;
+	struct ssw_slots *slots;
 	unsigned int *shadow;	/* by slot: who has it; plain on purpose */
 	int off;		/* hint: it is being turned off, so free your slots */
 };
@@ -124,10 +124,10 @@ static struct area *area_new(unsigned int type, u64 *rand)
 		if (is_bad(type, i, rand))
 			bad[nr_bad++] = i;
 	}
-	area->space = test_space_new(size[type], bad, nr_bad);
+	area->slots = test_slots_new(size[type], bad, nr_bad);
 	free(bad);
 	/* No cluster with a bad slot is discarded. */
-	area->space->discard = !(type & 1);
+	area->slots->use_discard = !(type & 1);
 	area->shadow = calloc(size[type], sizeof(*area->shadow));
 	return area;
 }
@@ -156,8 +156,8 @@ static void release(struct worker *w, struct area *area, unsigned int slot,
 		area->shadow[slot + i] = 0;
 	}
 	for (i = 0; i < nr; i++)
-		ssw_slot_free(area->space, slot + i);
-	ssw_cluster_freed(area->space, ssw_slot_cluster(area->space, slot), nr);
+		ssw_slot_free(area->slots, slot + i);
+	ssw_cluster_freed(area->slots, ssw_slot_cluster(area->slots, slot), nr);
 	w->freed += nr;
 }
 
@@ -175,8 +175,8 @@ static void drop(struct worker *w, struct held *h)
 
 		ssw_check(area->shadow[slot] == h->gen, "slot %u is %#x's, not %#x's",
 			  slot, area->shadow[slot], h->gen);
-		err = h->cache ? ssw_slot_uncache(area->space, slot, &word) :
-				 ssw_slot_put(area->space, slot, &word);
+		err = h->cache ? ssw_slot_uncache(area->slots, slot, &word) :
+				 ssw_slot_put(area->slots, slot, &word);
 		ssw_check(!err, "slot %u, cache %d: %d", slot, h->cache, err);
 		if (word == SSW_WORD_FREEING) {
 			run++;
@@ -206,10 +206,10 @@ static void meanwhile(void *arg)
 	struct worker *w = arg;
 	struct area *area = area_get(w->home);
 
-	if (!area || llist_empty(&area->space->queue) || !ssw_token_trylock(area->space))
+	if (!area || llist_empty(&area->slots->queue) || !ssw_token_trylock(area->slots))
 		return;
-	ssw_drain(area->space, NULL, SSW_BY_HOLDER);
-	ssw_token_release(area->space);
+	ssw_drain(area->slots, NULL, SSW_BY_HOLDER);
+	ssw_token_release(area->slots);
 }
 
 static void allocate(struct worker *w)
@@ -218,7 +218,7 @@ static void allocate(struct worker *w)
 	unsigned int order = below(&w->rand, 6) ? below(&w->rand, 5) * below(&w->rand, 2) :
 						  below(&w->rand, SSW_NR_ORDERS);
 	unsigned int slot, nr, gen, refs, i;
-	struct ssw_space *space;
+	struct ssw_slots *slots;
 	enum ssw_result result;
 	struct area *area;
 	bool shmem;
@@ -231,10 +231,10 @@ static void allocate(struct worker *w)
 	area = area_get(type);
 	if (!area)
 		goto out;
-	space = area->space;
-	if (READ_ONCE(space->full) || READ_ONCE(space->closed))
+	slots = area->slots;
+	if (READ_ONCE(slots->full) || READ_ONCE(slots->closed))
 		goto out;
-	result = test_alloc(space, type == w->home, order,
+	result = test_alloc(slots, type == w->home, order,
 			    type != w->home ? 1 + w->id % SSW_NR_LANES :
 			    below(&w->rand, 2) * below(&w->rand, SSW_NR_LANES + 1),
 			    SSW_WORD_CACHE, &slot,
@@ -246,7 +246,7 @@ static void allocate(struct worker *w)
 	}
 	w->allocs++;
 	gen = w->id << 24 | (++w->gen & 0xffffff);
-	ssw_check(slot % nr == 0 && slot + nr <= space->nr_slots, "slot %u", slot);
+	ssw_check(slot % nr == 0 && slot + nr <= slots->nr_slots, "slot %u", slot);
 	for (i = 0; i < nr; i++) {
 		ssw_check(!area->shadow[slot + i], "slot %u is %#x's", slot + i,
 			  area->shadow[slot + i]);
@@ -260,7 +260,7 @@ static void allocate(struct worker *w)
 		ssw_word_excl(w->id + 1, gen & 0xffff);
 	while (refs--) {
 		for (i = 0; i < nr; i++)
-			ssw_check(!ssw_slot_dup(space, slot + i, first), "slot %u", slot + i);
+			ssw_check(!ssw_slot_dup(slots, slot + i, first), "slot %u", slot + i);
 		hold(w, type, slot, nr, gen, false, shmem);
 	}
 out:
@@ -278,7 +278,7 @@ static void fork_one(struct worker *w, struct held *h)
 	rcu_read_lock();
 	area = area_get(h->type);
 	for (i = 0; i < h->nr; i++)
-		ssw_check(!ssw_slot_dup(area->space, h->slot + i, SSW_WORD_ONE), "fork");
+		ssw_check(!ssw_slot_dup(area->slots, h->slot + i, SSW_WORD_ONE), "fork");
 	rcu_read_unlock();
 	hold(w, h->type, h->slot, h->nr, h->gen, false, false);
 }
@@ -294,7 +294,7 @@ static void cache_one(struct worker *w, struct held *h)
 		return;
 	rcu_read_lock();
 	area = area_get(h->type);
-	err = ssw_slot_cache(area->space, slot);
+	err = ssw_slot_cache(area->slots, slot);
 	ssw_check(!err || err == -EEXIST, "slot %u: %d", slot, err);
 	if (!err)
 		hold(w, h->type, slot, 1, h->gen, true, false);
@@ -311,9 +311,9 @@ static void readahead(struct worker *w)
 	area = area_get(type);
 	if (!area)
 		goto out;
-	slot = below(&w->rand, area->space->nr_slots + 20);
+	slot = below(&w->rand, area->slots->nr_slots + 20);
 	for (unsigned int i = 0; i < 8; i++, slot++) {
-		if (ssw_slot_cache(area->space, slot))
+		if (ssw_slot_cache(area->slots, slot))
 			continue;
 		w->ahead++;
 		ssw_check(area->shadow[slot] && area->shadow[slot] != DISCARDING,
@@ -334,10 +334,10 @@ static void scan(struct worker *w)
 	rcu_read_lock();
 	area = area_get(below(&w->rand, NR_AREAS));
 	if (area) {
-		unsigned int slot = ssw_slot_next(area->space,
-						  below(&w->rand, area->space->nr_slots));
+		unsigned int slot = ssw_slot_next(area->slots,
+						  below(&w->rand, area->slots->nr_slots));
 
-		ssw_check(ssw_word_kind(ssw_slot_read(area->space, slot)) <= SSW_KIND_BAD,
+		ssw_check(ssw_word_kind(ssw_slot_read(area->slots, slot)) <= SSW_KIND_BAD,
 			  "slot %u", slot);
 	}
 	rcu_read_unlock();
@@ -461,11 +461,11 @@ static void *worker_fn(void *arg)
 	return NULL;
 }
 
-/* ---- the delegator: thread.c ---- */
+/* ---- the delegator: delegd.c ---- */
 
 static void discard(struct area *area, struct ssw_cluster *ci)
 {
-	unsigned int base = (ci - area->space->cluster) * SSW_CLUSTER_SLOTS;
+	unsigned int base = (ci - area->slots->cluster) * SSW_CLUSTER_SLOTS;
 	unsigned int *at = area->shadow + base, i;
 
 	for (i = 0; i < SSW_CLUSTER_SLOTS; i++) {
@@ -482,28 +482,28 @@ static void discard(struct area *area, struct ssw_cluster *ci)
 
 static void look_after(struct area *area)
 {
-	struct ssw_space *space = area->space;
+	struct ssw_slots *slots = area->slots;
 	struct ssw_cluster *ci;
 	unsigned int nr;
 
 	do {
-		test_token_get(space);
-		nr = ssw_drain(space, NULL, SSW_BY_DELEGATOR);
-		ssw_space_trim(space);
-		ssw_token_release(space);
+		test_token_get(slots);
+		nr = ssw_drain(slots, NULL, SSW_BY_DELEGATOR);
+		ssw_slots_trim(slots);
+		ssw_token_release(slots);
 		nr_drained += nr;
 	} while (nr && !READ_ONCE(stop));
-	while (space->discard) {
-		test_token_get(space);
-		ci = ssw_cluster_stale(space);
-		ssw_token_release(space);
+	while (slots->use_discard) {
+		test_token_get(slots);
+		ci = ssw_cluster_to_discard(slots);
+		ssw_token_release(slots);
 		if (!ci)
 			break;
 		discard(area, ci);
-		ssw_cluster_discarded(space, ci);
-		test_token_get(space);
-		ssw_drain(space, NULL, SSW_BY_DELEGATOR);
-		ssw_token_release(space);
+		ssw_cluster_discarded(slots, ci);
+		test_token_get(slots);
+		ssw_drain(slots, NULL, SSW_BY_DELEGATOR);
+		ssw_token_release(slots);
 	}
 }
 
@@ -531,21 +531,21 @@ static void *delegator_fn(void *arg)
 
 /* ---- swapoff and swapon ---- */
 
-static unsigned int space_used(struct ssw_space *space)
+static unsigned int space_used(struct ssw_slots *slots)
 {
 	unsigned int used = 0;
 
-	for (unsigned int i = 0; i < space->nr_clusters; i++)
-		used += atomic_read(&space->cluster[i].used);
+	for (unsigned int i = 0; i < slots->nr_clusters; i++)
+		used += atomic_read(&slots->cluster[i].used);
 	return used;
 }
 
 static void area_free(struct area *area)
 {
-	for (unsigned int i = 0; i < area->space->nr_slots; i++)
+	for (unsigned int i = 0; i < area->slots->nr_slots; i++)
 		ssw_check(!area->shadow[i], "slot %u is %#x's", i, area->shadow[i]);
-	test_space_check(area->space);
-	test_space_free(area->space);
+	test_slots_check(area->slots);
+	test_slots_free(area->slots);
 	free(area->shadow);
 	free(area);
 }
@@ -555,11 +555,11 @@ static void swapoff(struct worker *w, unsigned int type)
 	struct area *area = areas[type];
 	u64 allocated;
 
-	WRITE_ONCE(area->space->closed, true);
+	WRITE_ONCE(area->slots->closed, true);
 	synchronize_rcu();
-	allocated = READ_ONCE(area->space->allocated);
+	allocated = READ_ONCE(area->slots->allocated);
 	WRITE_ONCE(area->off, 1);
-	while (space_used(area->space) && !READ_ONCE(stop)) {
+	while (space_used(area->slots) && !READ_ONCE(stop)) {
 		struct held *h = box_swap(&w->rand, NULL);
 
 		if (h)
@@ -567,12 +567,12 @@ static void swapoff(struct worker *w, unsigned int type)
 		else
 			sched_yield();
 	}
-	ssw_check(READ_ONCE(area->space->allocated) == allocated,
+	ssw_check(READ_ONCE(area->slots->allocated) == allocated,
 		  "allocated from an area that is off");
-	if (space_used(area->space)) {
+	if (space_used(area->slots)) {
 		nr_swapoff_failed++;
 		WRITE_ONCE(area->off, 0);
-		WRITE_ONCE(area->space->closed, false);
+		WRITE_ONCE(area->slots->closed, false);
 		return;
 	}
 	pthread_mutex_lock(&users[type]);
@@ -612,11 +612,11 @@ static void check_all(void)
 		struct area *area = areas[t];
 		unsigned int i, nr = 0;
 
-		for (i = 0; i < area->space->nr_slots; i++)
+		for (i = 0; i < area->slots->nr_slots; i++)
 			nr += !!area->shadow[i];
-		ssw_check(nr == space_used(area->space), "area %u: %u slots in use, counted %u",
-			  t, nr, space_used(area->space));
-		test_space_check(area->space);
+		ssw_check(nr == space_used(area->slots), "area %u: %u slots in use, counted %u",
+			  t, nr, space_used(area->slots));
+		test_slots_check(area->slots);
 	}
 }
 
@@ -624,31 +624,31 @@ static void check_all(void)
 static void check_empty(struct worker *w, unsigned int type)
 {
 	struct area *area = areas[type];
-	struct ssw_space *space = area->space;
+	struct ssw_slots *slots = area->slots;
 	unsigned int slot, nr = 0, i;
 	enum ssw_result result;
 
 	WRITE_ONCE(stop, 0);
 	look_after(area);
-	ssw_check(!space_used(space), "area %u", type);
-	ssw_check(!space->nr_tables, "area %u: %u tables", type, space->nr_tables);
-	for (i = 0; i < space->nr_clusters; i++)
-		ssw_check(space->cluster[i].state == SSW_CL_FREE ||
-			  space->cluster[i].nr_bad == SSW_CLUSTER_SLOTS,
-			  "area %u, cluster %u: state %u", type, i, space->cluster[i].state);
-	test_space_check(space);
+	ssw_check(!space_used(slots), "area %u", type);
+	ssw_check(!slots->nr_tables, "area %u: %u tables", type, slots->nr_tables);
+	for (i = 0; i < slots->nr_clusters; i++)
+		ssw_check(slots->cluster[i].state == SSW_CL_FREE ||
+			  slots->cluster[i].nr_bad == SSW_CLUSTER_SLOTS,
+			  "area %u, cluster %u: state %u", type, i, slots->cluster[i].state);
+	test_slots_check(slots);
 
 	rcu_read_lock();
-	while ((result = test_alloc(space, true, 0, nr % 3, SSW_WORD_CACHE, &slot, NULL,
+	while ((result = test_alloc(slots, true, 0, nr % 3, SSW_WORD_CACHE, &slot, NULL,
 				    NULL)) == SSW_OK) {
 		ssw_check(!area->shadow[slot], "slot %u was given out twice", slot);
 		area->shadow[slot] = 1;
 		nr++;
 	}
-	ssw_check(result == SSW_FULL && space->full, "result %d", result);
-	ssw_check(nr == test_space_capacity(space), "area %u: %u slots of %u", type, nr,
-		  test_space_capacity(space));
-	for (i = 0; i < space->nr_slots; i++) {
+	ssw_check(result == SSW_FULL && slots->full, "result %d", result);
+	ssw_check(nr == test_slots_capacity(slots), "area %u: %u slots of %u", type, nr,
+		  test_slots_capacity(slots));
+	for (i = 0; i < slots->nr_slots; i++) {
 		if (area->shadow[i])
 			drop(w, memcpy(malloc(sizeof(struct held)),
 				       &(struct held) { type, i, 1, 1, true, false },
@@ -656,7 +656,7 @@ static void check_empty(struct worker *w, unsigned int type)
 	}
 	rcu_read_unlock();
 	look_after(area);
-	ssw_check(!space->nr_tables, "area %u: %u tables", type, space->nr_tables);
+	ssw_check(!slots->nr_tables, "area %u: %u tables", type, slots->nr_tables);
 	area_free(area);
 }
 
@@ -706,7 +706,7 @@ int main(int argc, char **argv)
 			seed = atoi(optarg);
 			break;
 		case 'b':
-			ssw_batch = atoi(optarg);
+			ssw_deleg_batch = atoi(optarg);
 			break;
 		default:
 			return 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * cluster.c: barriers B, C, E and F of space.h, and a cluster's life.
+ * cluster.c: barriers B, C, E and F of slot_types.h, and a cluster's life.
  *
  * One cluster of a few slots. An owner allocates single slots, others free them,
  * a delegator works off the queue, trims and discards. What the owner stores
@@ -9,7 +9,7 @@
  * of its own empties. What others do is read-modify-write and loads after it, so
  * they need no buffer.
  *
- * When nobody has anything to do any more, space.h's invariants 3 and 4 hold, no
+ * When nobody has anything to do any more, slot_types.h's invariants 3 and 4 hold, no
  * empty cluster is forgotten, and the area is not said to be full if it is not.
  *
  * run: ok

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * word.h and the compare-and-exchange loops of slot.c: one slot.
+ * slot.h and the compare-and-exchange loops of slot.c: one slot.
  *
  * The owner allocates the slot; who gets it refers to it and lets go of the swap
  * cache; others add and drop references, take the slot into the swap cache and out,

@@ -62,7 +62,7 @@ static bool ssw_lists_are_low(struct lruvec *lruvec, struct scan_control *sc)
  *
  * Return true if the caller has to try again.
  */
-static bool ssw_reclaim_again(struct scan_control *sc, bool *again)
+static bool scaleswap_reclaim_retry(struct scan_control *sc, bool *again)
 {
 	struct mem_cgroup *memcg = sc->target_mem_cgroup;
 
@@ -71,7 +71,7 @@ static bool ssw_reclaim_again(struct scan_control *sc, bool *again)
 	/* No charge of more pages than this ends in a kill. */
 	if (page_counter_read(&memcg->memory) + SWAP_CLUSTER_MAX <= READ_ONCE(memcg->memory.max))
 		return false;
-	ssw_stat_add(SSW_RECLAIM_AGAIN, 1);
+	ssw_stat_add(SSW_RECLAIM_RETRIED, 1);
 	*again = true;
 	sc->force_deactivate = 1;
 	return true;
@@ -84,7 +84,7 @@ static inline bool ssw_lists_are_low(struct lruvec *lruvec, struct scan_control 
 	return false;
 }
 
-static inline bool ssw_reclaim_again(struct scan_control *sc, bool *again)
+static inline bool scaleswap_reclaim_retry(struct scan_control *sc, bool *again)
 {
 	return false;
 }
@@ -106,23 +106,23 @@ static inline bool ssw_reclaim_again(struct scan_control *sc, bool *again)
 #define SSW_LRU_LAG	(8 * SSW_LRU_ROUND)
 
 /* How much is to be scanned of each list; and whether there is to be ageing. */
-struct ssw_goals {
+struct ssw_targets {
 	unsigned long nr[NR_LRU_LISTS];
 	bool age;
 };
 
-static const struct ssw_goals ssw_active_anon = {
+static const struct ssw_targets ssw_active_anon = {
 	.nr = { [LRU_ACTIVE_ANON] = 1 },
 };
 
 /* Shards by number; 0 is the whole's own lists. NULL where there is none. */
-static struct lruvec *ssw_lru_list(struct lruvec *whole, struct scaleswap_shards *shards,
+static struct lruvec *ssw_lru_list(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 				   unsigned int id)
 {
 	struct scaleswap_shard *shard;
 
 	if (!id)
-		return whole;
+		return mlruvec;
 	shard = READ_ONCE(shards->shard[id]);
 	return shard ? &shard->lruvec : NULL;
 }
@@ -151,7 +151,7 @@ static unsigned long ssw_lru_evictable(struct lruvec *lruvec)
 }
 
 /* Has it any that are wanted? To know that, most of the time the first sizes do. */
-static bool ssw_lru_has(struct lruvec *lruvec, const struct ssw_goals *want, int zone_idx)
+static bool ssw_lru_has(struct lruvec *lruvec, const struct ssw_targets *want, int zone_idx)
 {
 	enum lru_list lru;
 
@@ -218,9 +218,9 @@ static void ssw_lru_scanned(struct lruvec *l, struct scaleswap_shards *shards,
 }
 
 /* The next number after *@cursor with pages, but for @own; @own if there is none. */
-static unsigned int ssw_lru_turn(struct lruvec *whole, struct scaleswap_shards *shards,
+static unsigned int ssw_lru_turn(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 				 unsigned int *cursor, unsigned int own,
-				 const struct ssw_goals *want, int zone_idx)
+				 const struct ssw_targets *want, int zone_idx)
 {
 	unsigned int i, id = READ_ONCE(*cursor);
 
@@ -228,7 +228,7 @@ static unsigned int ssw_lru_turn(struct lruvec *whole, struct scaleswap_shards *
 		struct lruvec *l;
 
 		id = id < ssw_lru_shards ? id + 1 : 0;
-		l = ssw_lru_list(whole, shards, id);
+		l = ssw_lru_list(mlruvec, shards, id);
 		if (id != own && l && ssw_lru_has(l, want, zone_idx)) {
 			/* Lost updates do not matter: it only has to go round. */
 			WRITE_ONCE(*cursor, id);
@@ -242,8 +242,8 @@ static unsigned int ssw_lru_turn(struct lruvec *whole, struct scaleswap_shards *
  * The number of the shard with pages that is furthest behind. Of equals, such as all
  * that are as far behind as can be, it is another one each time.
  */
-static unsigned int ssw_lru_oldest(struct lruvec *whole, struct scaleswap_shards *shards,
-				   const struct ssw_goals *want, int zone_idx)
+static unsigned int ssw_lru_oldest(struct lruvec *mlruvec, struct scaleswap_shards *shards,
+				   const struct ssw_targets *want, int zone_idx)
 {
 	unsigned int i, id = READ_ONCE(shards->cursor), oldest = 0;
 	long behind, most = -1;
@@ -252,7 +252,7 @@ static unsigned int ssw_lru_oldest(struct lruvec *whole, struct scaleswap_shards
 		struct lruvec *l;
 
 		id = id < ssw_lru_shards ? id + 1 : 0;
-		l = ssw_lru_list(whole, shards, id);
+		l = ssw_lru_list(mlruvec, shards, id);
 		if (!l || !ssw_lru_has(l, want, zone_idx))
 			continue;
 		behind = READ_ONCE(shards->newest) - ssw_lru_time(l, shards);
@@ -269,27 +269,27 @@ static unsigned int ssw_lru_oldest(struct lruvec *whole, struct scaleswap_shards
  * The number of the shard to begin with; *@own is set to this CPU's, *@next to where
  * to go on: not always with the same neighbour.
  */
-static unsigned int ssw_lru_first(struct lruvec *whole, struct scaleswap_shards *shards,
+static unsigned int ssw_lru_first(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 				  unsigned int *own, unsigned int *next,
-				  const struct ssw_goals *want, int zone_idx)
+				  const struct ssw_targets *want, int zone_idx)
 {
 	struct lruvec *mine, *other;
 	unsigned int turn;
 	long ahead;
 
 	*own = ssw_lru_own();
-	mine = ssw_lru_list(whole, shards, *own);
+	mine = ssw_lru_list(mlruvec, shards, *own);
 	if (current_is_kswapd() || !mine || !ssw_lru_has(mine, want, zone_idx)) {
 		/* Nothing is his own. */
 		*own = UINT_MAX;
 		*next = ssw_lru_oldest(whole, shards, want, zone_idx);
 		return *next;
 	}
-	turn = ssw_lru_turn(whole, shards, &shards->cursor, *own, want, zone_idx);
+	turn = ssw_lru_turn(mlruvec, shards, &shards->cursor, *own, want, zone_idx);
 	*next = turn;
 	if (turn == *own)
 		return turn;
-	other = ssw_lru_list(whole, shards, turn);
+	other = ssw_lru_list(mlruvec, shards, turn);
 	ahead = ssw_lru_time(mine, shards) - ssw_lru_time(other, shards);
 	if (ahead <= SSW_LRU_SLACK)
 		return *own;
@@ -312,14 +312,14 @@ static bool ssw_shard_is_low(struct lruvec *lruvec)
 }
 
 /* Is shrink_lruvec() to deactivate anonymous pages? */
-static bool ssw_inactive_is_low(struct lruvec *lruvec, struct scan_control *sc)
+static bool scaleswap_inactive_is_low(struct lruvec *lruvec, struct scan_control *sc)
 {
-	if (scaleswap_lru_on() && sc->shard_goals)
-		return sc->shard_goals->age;
+	if (scaleswap_lru_on() && sc->shard_targets)
+		return sc->shard_targets->age;
 	return inactive_is_low(lruvec, LRU_INACTIVE_ANON) || ssw_lists_are_low(lruvec, sc);
 }
 
-static unsigned long ssw_goals_sum(const struct ssw_goals *g, bool file)
+static unsigned long ssw_targets_sum(const struct ssw_targets *g, bool file)
 {
 	enum lru_list lru = file ? LRU_FILE : LRU_BASE;
 
@@ -327,21 +327,21 @@ static unsigned long ssw_goals_sum(const struct ssw_goals *g, bool file)
 }
 
 /* Is there what shrink_lruvec() goes on for? Active anonymous pages are not. */
-static bool ssw_goals_left(const struct ssw_goals *g)
+static bool ssw_targets_left(const struct ssw_targets *g)
 {
 	return g->nr[LRU_INACTIVE_ANON] || g->nr[LRU_ACTIVE_FILE] || g->nr[LRU_INACTIVE_FILE];
 }
 
 /*
  * Enough was reclaimed. Leave in @left what has to be scanned for page cache and
- * anonymous memory to have been scanned in proportion to @goals: shrink_lruvec()
+ * anonymous memory to have been scanned in proportion to @targets: shrink_lruvec()
  * does this within one lruvec, by the same rule, and not if it has but a shard.
  *
  * Return: false if there is nothing more to do.
  */
-static bool ssw_goals_level(const struct ssw_goals *goals, struct ssw_goals *left)
+static bool ssw_targets_level(const struct ssw_targets *targets, struct ssw_targets *left)
 {
-	unsigned long anon = ssw_goals_sum(left, false), file = ssw_goals_sum(left, true);
+	unsigned long anon = ssw_targets_sum(left, false), file = ssw_targets_sum(left, true);
 	bool smaller = file <= anon;
 	unsigned long percent;
 	enum lru_list lru;
@@ -349,22 +349,22 @@ static bool ssw_goals_level(const struct ssw_goals *goals, struct ssw_goals *lef
 	/* All of the one was scanned: that must not drive the other on. */
 	if (!anon || !file)
 		return false;
-	percent = min(anon, file) * 100 / (ssw_goals_sum(goals, smaller) + 1);
+	percent = min(anon, file) * 100 / (ssw_targets_sum(targets, smaller) + 1);
 	for_each_evictable_lru(lru) {
-		unsigned long done = goals->nr[lru] - left->nr[lru];
-		unsigned long due = goals->nr[lru] * (100 - percent) / 100;
+		unsigned long done = targets->nr[lru] - left->nr[lru];
+		unsigned long due = targets->nr[lru] * (100 - percent) / 100;
 
 		if (is_file_lru(lru) == smaller)
 			left->nr[lru] = 0;
 		else
 			left->nr[lru] = due - min(due, done);
 	}
-	return ssw_goals_left(left);
+	return ssw_targets_left(left);
 }
 
 /**
  * struct ssw_reclaim - reclaim from a memcg and node
- * @whole: its lruvec
+ * @mlruvec: its lruvec
  * @shards: its shards, or NULL
  * @first: number of the shard to begin with
  * @own: number of the CPU's own, UINT_MAX if that does not matter
@@ -372,23 +372,23 @@ static bool ssw_goals_level(const struct ssw_goals *goals, struct ssw_goals *lef
  * @left: of what is to be scanned, what was not yet
  */
 struct ssw_reclaim {
-	struct lruvec *whole;
+	struct lruvec *mlruvec;
 	struct scaleswap_shards *shards;
 	unsigned int first;
 	unsigned int own;
 	unsigned int next;
-	struct ssw_goals left;
+	struct ssw_targets left;
 };
 
 /* Scan of a shard what it has of what is left to scan. */
 static void ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, struct scan_control *sc)
 {
 	unsigned long scanned = sc->nr_scanned, pages = 0, inactive = 0, done = 0;
-	struct ssw_goals now = { }, asked;
+	struct ssw_targets now = { }, asked;
 	struct lruvec *lruvec;
 	enum lru_list lru;
 
-	lruvec = r->shards ? ssw_lru_list(r->whole, r->shards, id) : r->whole;
+	lruvec = r->shards ? ssw_lru_list(r->mlruvec, r->shards, id) : r->mlruvec;
 	if (!lruvec)
 		return;
 	for_each_evictable_lru(lru) {
@@ -406,12 +406,12 @@ static void ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, struct scan
 			size = min(size, max(size >> min(sc->priority, 3), SWAP_CLUSTER_MAX));
 		now.nr[lru] = min(r->left.nr[lru], size);
 	}
-	if (!ssw_goals_left(&now))
+	if (!ssw_targets_left(&now))
 		return;
 	asked = now;
-	sc->shard_goals = &now;
+	sc->shard_targets = &now;
 	shrink_lruvec(lruvec, sc);
-	sc->shard_goals = NULL;
+	sc->shard_targets = NULL;
 	/* now.nr is what shrink_lruvec() left. */
 	for_each_evictable_lru(lru) {
 		r->left.nr[lru] -= asked.nr[lru] - now.nr[lru];
@@ -450,7 +450,7 @@ static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_con
 		if (enough && sc->nr_reclaimed - before >= sc->nr_to_reclaim &&
 		    (cgroup_reclaim(sc) || current_is_kswapd() || sc->priority != DEF_PRIORITY))
 			return true;
-		if (!ssw_goals_left(&r->left))
+		if (!ssw_targets_left(&r->left))
 			break;
 	}
 	return false;
@@ -464,11 +464,11 @@ static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_con
  * of them there. shrink_lruvec() scans one batch of active pages with each batch of the
  * longest other list; so does this, over all shards that have active pages, in turn.
  */
-static void ssw_shrink_active(struct ssw_reclaim *r, const struct ssw_goals *goals,
+static void ssw_shrink_active(struct ssw_reclaim *r, const struct ssw_targets *targets,
 			      struct scan_control *sc)
 {
 	unsigned long *left = &r->left.nr[LRU_ACTIVE_ANON];
-	unsigned long done = goals->nr[LRU_ACTIVE_ANON] - *left, due = 0;
+	unsigned long done = targets->nr[LRU_ACTIVE_ANON] - *left, due = 0;
 	enum lru_list lru;
 
 	if (!r->shards || !*left)
@@ -479,18 +479,18 @@ static void ssw_shrink_active(struct ssw_reclaim *r, const struct ssw_goals *goa
 	}
 	for_each_evictable_lru(lru) {
 		if (lru != LRU_ACTIVE_ANON)
-			due = max(due, goals->nr[lru] - r->left.nr[lru]);
+			due = max(due, targets->nr[lru] - r->left.nr[lru]);
 	}
 	due = round_up(due, SWAP_CLUSTER_MAX);
 	due = min(due - min(due, done), *left);
 	while (due) {
-		unsigned int id = ssw_lru_turn(r->whole, r->shards, &r->shards->aged, UINT_MAX,
+		unsigned int id = ssw_lru_turn(r->mlruvec, r->shards, &r->shards->aged, UINT_MAX,
 					       &ssw_active_anon, sc->reclaim_idx);
 		unsigned long nr = min(due, SWAP_CLUSTER_MAX);
 
 		if (id == UINT_MAX)
 			break;
-		shrink_active_list(nr, ssw_lru_list(r->whole, r->shards, id), sc,
+		shrink_active_list(nr, ssw_lru_list(r->mlruvec, r->shards, id), sc,
 				   LRU_ACTIVE_ANON);
 		*left -= nr;
 		due -= nr;
@@ -498,24 +498,24 @@ static void ssw_shrink_active(struct ssw_reclaim *r, const struct ssw_goals *goa
 }
 
 /* Which shard is to have active pages deactivated; NULL if there is none. */
-static struct lruvec *ssw_lru_to_age(struct lruvec *whole, struct scaleswap_shards *shards,
+static struct lruvec *ssw_lru_to_age(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 				     int zone_idx)
 {
 	unsigned int own = current_is_kswapd() ? UINT_MAX : ssw_lru_own();
 	unsigned int i, id, first = UINT_MAX;
 	struct lruvec *l;
 
-	l = own == UINT_MAX ? NULL : ssw_lru_list(whole, shards, own);
+	l = own == UINT_MAX ? NULL : ssw_lru_list(mlruvec, shards, own);
 	if (l && ssw_shard_is_low(l))
 		return l;
 	for (i = 0; i <= ssw_lru_shards; i++) {
-		id = ssw_lru_turn(whole, shards, &shards->aged, UINT_MAX, &ssw_active_anon,
+		id = ssw_lru_turn(mlruvec, shards, &shards->aged, UINT_MAX, &ssw_active_anon,
 				  zone_idx);
 		if (id == UINT_MAX || id == first)
 			break;
 		if (!i)
 			first = id;
-		l = ssw_lru_list(whole, shards, id);
+		l = ssw_lru_list(mlruvec, shards, id);
 		if (ssw_shard_is_low(l))
 			return l;
 	}
@@ -523,123 +523,123 @@ static struct lruvec *ssw_lru_to_age(struct lruvec *whole, struct scaleswap_shar
 }
 
 /* As at the end of shrink_lruvec(): rebalance active and inactive anonymous pages. */
-static void ssw_shrink_age(struct lruvec *whole, struct scaleswap_shards *shards,
+static void ssw_shrink_age(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 			   struct scan_control *sc)
 {
-	struct ssw_goals none = { .age = true };
-	struct lruvec *l = whole;
+	struct ssw_targets none = { .age = true };
+	struct lruvec *l = mlruvec;
 
-	if (!inactive_is_low(whole, LRU_INACTIVE_ANON) && !ssw_lists_are_low(whole, sc))
+	if (!inactive_is_low(mlruvec, LRU_INACTIVE_ANON) && !ssw_lists_are_low(mlruvec, sc))
 		return;
 	if (shards)
-		l = ssw_lru_to_age(whole, shards, sc->reclaim_idx);
+		l = ssw_lru_to_age(mlruvec, shards, sc->reclaim_idx);
 	if (!l)
 		return;
-	sc->shard_goals = &none;
+	sc->shard_targets = &none;
 	shrink_lruvec(l, sc);
-	sc->shard_goals = NULL;
+	sc->shard_targets = NULL;
 }
 
-static noinline void ssw_shrink_shards(struct lruvec *whole, struct scan_control *sc)
+static noinline void ssw_shrink_shards(struct lruvec *mlruvec, struct scan_control *sc)
 {
-	struct ssw_reclaim r = { .whole = whole, .shards = READ_ONCE(whole->shards) };
-	struct ssw_goals goals = { }, want;
+	struct ssw_reclaim r = { .mlruvec = mlruvec, .shards = READ_ONCE(mlruvec->shards) };
+	struct ssw_targets targets = { }, want;
 	bool enough;
 
-	get_scan_count(whole, sc, goals.nr);
-	if (ssw_goals_left(&goals)) {
+	get_scan_count(mlruvec, sc, targets.nr);
+	if (ssw_targets_left(&targets)) {
 		/* Where nothing would be looked at there is no point in beginning. */
-		want = goals;
+		want = targets;
 		want.nr[LRU_ACTIVE_ANON] = 0;
 		if (!(sc->may_deactivate & DEACTIVATE_FILE) && want.nr[LRU_INACTIVE_FILE])
 			want.nr[LRU_ACTIVE_FILE] = 0;
-		r.left = goals;
+		r.left = targets;
 		if (r.shards)
-			r.first = ssw_lru_first(whole, r.shards, &r.own, &r.next, &want,
+			r.first = ssw_lru_first(mlruvec, r.shards, &r.own, &r.next, &want,
 						sc->reclaim_idx);
 		enough = ssw_shrink_round(&r, true, sc);
-		ssw_shrink_active(&r, &goals, sc);
-		if (enough && ssw_goals_level(&goals, &r.left))
+		ssw_shrink_active(&r, &targets, sc);
+		if (enough && ssw_targets_level(&targets, &r.left))
 			ssw_shrink_round(&r, false, sc);
 	}
-	ssw_shrink_age(whole, r.shards, sc);
+	ssw_shrink_age(mlruvec, r.shards, sc);
 }
 
 /* shrink_lruvec() for a memcg and node */
-static __always_inline void ssw_shrink_lruvec(struct lruvec *whole, struct scan_control *sc)
+static __always_inline void scaleswap_shrink_lruvec(struct lruvec *mlruvec, struct scan_control *sc)
 {
 	if (scaleswap_lru_on())
-		ssw_shrink_shards(whole, sc);
+		ssw_shrink_shards(mlruvec, sc);
 	else
-		shrink_lruvec(whole, sc);
+		shrink_lruvec(mlruvec, sc);
 }
 
 /* What shrink_lruvec() is to scan, if ssw_shrink_shards() calls it. */
-static bool ssw_shard_goals(struct scan_control *sc, unsigned long *nr)
+static bool scaleswap_scan_targets_load(struct scan_control *sc, unsigned long *nr)
 {
-	if (!scaleswap_lru_on() || !sc->shard_goals)
+	if (!scaleswap_lru_on() || !sc->shard_targets)
 		return false;
-	memcpy(nr, sc->shard_goals->nr, sizeof(sc->shard_goals->nr));
+	memcpy(nr, sc->shard_targets->nr, sizeof(sc->shard_targets->nr));
 	return true;
 }
 
-/* Is shrink_lruvec() to leave it to ssw_goals_level() what is in proportion? */
-static bool ssw_shard_only(struct scan_control *sc)
+/* Is shrink_lruvec() to leave it to ssw_targets_level() what is in proportion? */
+static bool scaleswap_scan_is_shard(struct scan_control *sc)
 {
-	return scaleswap_lru_on() && sc->shard_goals;
+	return scaleswap_lru_on() && sc->shard_targets;
 }
 
 /* What it did not scan of that. */
-static void ssw_shard_left(struct scan_control *sc, const unsigned long *nr)
+static void scaleswap_scan_targets_store(struct scan_control *sc, const unsigned long *nr)
 {
-	if (scaleswap_lru_on() && sc->shard_goals)
-		memcpy(sc->shard_goals->nr, nr, sizeof(sc->shard_goals->nr));
+	if (scaleswap_lru_on() && sc->shard_targets)
+		memcpy(sc->shard_targets->nr, nr, sizeof(sc->shard_targets->nr));
 }
 
 /* Which lists kswapd is to age next: it takes one shard at a time. */
-static struct lruvec *ssw_lru_next(struct lruvec *whole)
+static struct lruvec *scaleswap_next_lruvec(struct lruvec *mlruvec)
 {
 	struct scaleswap_shards *shards;
 	unsigned int id;
 
 	if (!scaleswap_lru_on())
-		return whole;
-	shards = READ_ONCE(whole->shards);
+		return mlruvec;
+	shards = READ_ONCE(mlruvec->shards);
 	if (!shards)
-		return whole;
+		return mlruvec;
 	/* Nobody's own is left out, and the whole's lists have their turn, too. */
-	id = ssw_lru_turn(whole, shards, &shards->aged, UINT_MAX, &ssw_active_anon,
+	id = ssw_lru_turn(mlruvec, shards, &shards->aged, UINT_MAX, &ssw_active_anon,
 			  MAX_NR_ZONES - 1);
-	return id == UINT_MAX ? whole : ssw_lru_list(whole, shards, id);
+	return id == UINT_MAX ? mlruvec : ssw_lru_list(mlruvec, shards, id);
 }
 
 #else /* CONFIG_SCALESWAP_LRU */
 
-static inline bool ssw_shard_goals(struct scan_control *sc, unsigned long *nr)
+static inline bool scaleswap_scan_targets_load(struct scan_control *sc, unsigned long *nr)
 {
 	return false;
 }
 
-static inline bool ssw_shard_only(struct scan_control *sc)
+static inline bool scaleswap_scan_is_shard(struct scan_control *sc)
 {
 	return false;
 }
 
-static inline void ssw_shard_left(struct scan_control *sc, const unsigned long *nr)
+static inline void scaleswap_scan_targets_store(struct scan_control *sc, const unsigned long *nr)
 {
 }
 
-static inline bool ssw_inactive_is_low(struct lruvec *lruvec, struct scan_control *sc)
+static inline bool scaleswap_inactive_is_low(struct lruvec *lruvec, struct scan_control *sc)
 {
 	return inactive_is_low(lruvec, LRU_INACTIVE_ANON) || ssw_lists_are_low(lruvec, sc);
 }
 
-static inline void ssw_shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc)
+static inline void scaleswap_shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc)
 {
 	shrink_lruvec(lruvec, sc);
 }
 
-static inline struct lruvec *ssw_lru_next(struct lruvec *lruvec)
+static inline struct lruvec *scaleswap_next_lruvec(struct lruvec *lruvec)
 {
 	return lruvec;
 }

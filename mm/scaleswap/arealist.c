@@ -14,11 +14,11 @@
 
 #include "internal.h"
 
-struct ssw_order __percpu *ssw_orders;
+struct ssw_arealist_cpu __percpu *ssw_arealists;
 
-/* Scratch of ssw_order_rebuild(), too large for the stack; under ssw_mutex. */
+/* Scratch of ssw_arealists_rebuild(), too large for the stack; under ssw_mutex. */
 static struct ssw_candidate ssw_candidates[MAX_SWAPFILES];
-static struct ssw_list ssw_scratch;
+static struct ssw_arealist ssw_scratch;
 
 struct ssw_key {
 	u64 key;
@@ -69,7 +69,7 @@ static u64 ssw_key(int cpu, const struct ssw_candidate *cand, bool *near,
 }
 
 /**
- * ssw_list_build - make the search order of one CPU
+ * ssw_arealist_build - make the search order of one CPU
  * @list: where it goes
  * @cpu: the CPU
  * @cand: the per-core areas, in any order
@@ -78,9 +78,9 @@ static u64 ssw_key(int cpu, const struct ssw_candidate *cand, bool *near,
  *
  * Context: ssw_mutex held, for the scratch space.
  */
-void ssw_list_build(struct ssw_list *list, int cpu,
-		    const struct ssw_candidate *cand, unsigned int nr,
-		    const struct ssw_topology *topo)
+void ssw_arealist_build(struct ssw_arealist *list, int cpu,
+			const struct ssw_candidate *cand, unsigned int nr,
+			const struct ssw_topology *topo)
 {
 	unsigned int i, j;
 
@@ -111,13 +111,13 @@ void ssw_list_build(struct ssw_list *list, int cpu,
 }
 
 /**
- * ssw_order_rebuild - bring all search orders up to date
+ * ssw_arealists_rebuild - bring all search orders up to date
  *
  * Cannot fail, so that neither swapoff nor CPU hotplug can.
  *
  * Context: process context, ssw_mutex held.
  */
-void ssw_order_rebuild(void)
+void ssw_arealists_rebuild(void)
 {
 	unsigned int nr = 0;
 	int type, cpu;
@@ -136,10 +136,10 @@ void ssw_order_rebuild(void)
 	}
 
 	for_each_possible_cpu(cpu) {
-		struct ssw_order *order = per_cpu_ptr(ssw_orders, cpu);
+		struct ssw_arealist_cpu *order = per_cpu_ptr(ssw_arealists, cpu);
 
-		ssw_list_build(&ssw_scratch, cpu, ssw_candidates, nr,
-			       &ssw_topology);
+		ssw_arealist_build(&ssw_scratch, cpu, ssw_candidates, nr,
+				   &ssw_topology);
 		/* A reader on this CPU must not find the writer preempted. */
 		preempt_disable();
 		write_seqcount_begin(&order->seq);
@@ -153,36 +153,36 @@ void ssw_order_rebuild(void)
 }
 
 /**
- * ssw_order_outdated - were the search orders made with a CPU on another node?
+ * ssw_arealists_outdated - were the search orders made with a CPU on another node?
  * @cpu: the CPU
  * @topo: the machine as it is now
  *
  * Context: process context, ssw_mutex held.
  * Return: true if so.
  */
-bool ssw_order_outdated(int cpu, const struct ssw_topology *topo)
+bool ssw_arealists_outdated(int cpu, const struct ssw_topology *topo)
 {
 	lockdep_assert_held(&ssw_mutex);
 
-	return per_cpu_ptr(ssw_orders, cpu)->node != topo->cpu_node(cpu);
+	return per_cpu_ptr(ssw_arealists, cpu)->node != topo->cpu_node(cpu);
 }
 
 /**
- * ssw_order_init - allocate the search orders
+ * ssw_arealists_init - allocate the search orders
  *
  * Context: boot.
  * Return: 0 or -ENOMEM.
  */
-int __init ssw_order_init(void)
+int __init ssw_arealists_init(void)
 {
 	int cpu;
 
-	ssw_orders = alloc_percpu(struct ssw_order);
-	if (!ssw_orders)
+	ssw_arealists = alloc_percpu(struct ssw_arealist_cpu);
+	if (!ssw_arealists)
 		return -ENOMEM;
 	for_each_possible_cpu(cpu) {
-		seqcount_init(&per_cpu_ptr(ssw_orders, cpu)->seq);
-		per_cpu_ptr(ssw_orders, cpu)->node = ssw_topology.cpu_node(cpu);
+		seqcount_init(&per_cpu_ptr(ssw_arealists, cpu)->seq);
+		per_cpu_ptr(ssw_arealists, cpu)->node = ssw_topology.cpu_node(cpu);
 	}
 	return 0;
 }

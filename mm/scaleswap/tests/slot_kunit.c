@@ -130,81 +130,81 @@ static void ssw_test_word_excl(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_word_excl(1, 1ULL << 36), SSW_WORD_ONE);
 }
 
-static void ssw_test_space_free(void *space)
+static void ssw_test_space_free(void *slots)
 {
-	ssw_space_free(space);
+	ssw_slots_free(slots);
 }
 
-static struct ssw_space *ssw_test_space(struct kunit *test, unsigned int nr,
+static struct ssw_slots *ssw_test_space(struct kunit *test, unsigned int nr,
 					const u32 *bad, unsigned int nr_bad)
 {
-	struct ssw_space *space = ssw_space_alloc(nr, bad, nr_bad);
+	struct ssw_slots *slots = ssw_slots_alloc(nr, bad, nr_bad);
 
-	KUNIT_ASSERT_FALSE(test, IS_ERR(space));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, ssw_test_space_free, space));
-	space->closed = false;
-	return space;
+	KUNIT_ASSERT_FALSE(test, IS_ERR(slots));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, ssw_test_space_free, slots));
+	slots->closed = false;
+	return slots;
 }
 
 /* As ssw_area_alloc() does it for the home CPU. */
-static enum ssw_result ssw_test_do(struct kunit *test, struct ssw_space *space,
-				   struct ssw_task *task, unsigned int *slot)
+static enum ssw_result ssw_test_do(struct kunit *test, struct ssw_slots *slots,
+				   struct ssw_request *req, unsigned int *slot)
 {
 	for (;;) {
-		KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
-		ssw_drain(space, NULL, SSW_BY_HOLDER);
-		ssw_cluster_alloc(space, task);
-		ssw_token_release(space);
-		if (task->result != SSW_NO_TABLE)
+		KUNIT_ASSERT_TRUE(test, ssw_token_trylock(slots));
+		ssw_drain(slots, NULL, SSW_BY_HOLDER);
+		ssw_cluster_alloc(slots, req);
+		ssw_token_release(slots);
+		if (req->result != SSW_NO_TABLE)
 			break;
-		task->table = ssw_table_alloc();
-		KUNIT_ASSERT_NOT_NULL(test, task->table);
+		req->table = ssw_table_alloc();
+		KUNIT_ASSERT_NOT_NULL(test, req->table);
 	}
-	KUNIT_EXPECT_NULL(test, task->table);
-	*slot = task->slot;
-	return task->result;
+	KUNIT_EXPECT_NULL(test, req->table);
+	*slot = req->slot;
+	return req->result;
 }
 
-static enum ssw_result ssw_test_alloc(struct kunit *test, struct ssw_space *space,
+static enum ssw_result ssw_test_alloc(struct kunit *test, struct ssw_slots *slots,
 				      unsigned int order, unsigned int *slot)
 {
-	struct ssw_task task = { .order = order, .word = SSW_WORD_CACHE };
+	struct ssw_request req = { .order = order, .word = SSW_WORD_CACHE };
 
-	return ssw_test_do(test, space, &task, slot);
+	return ssw_test_do(test, slots, &req, slot);
 }
 
-static void ssw_test_free(struct kunit *test, struct ssw_space *space,
+static void ssw_test_free(struct kunit *test, struct ssw_slots *slots,
 			  unsigned int slot, unsigned int nr)
 {
 	u64 word;
 
 	rcu_read_lock();
 	for (unsigned int i = 0; i < nr; i++) {
-		KUNIT_ASSERT_EQ(test, 0, ssw_slot_uncache(space, slot + i, &word));
+		KUNIT_ASSERT_EQ(test, 0, ssw_slot_uncache(slots, slot + i, &word));
 		KUNIT_ASSERT_EQ(test, word, SSW_WORD_FREEING);
-		ssw_slot_free(space, slot + i);
+		ssw_slot_free(slots, slot + i);
 	}
-	ssw_cluster_freed(space, ssw_slot_cluster(space, slot), nr);
+	ssw_cluster_freed(slots, ssw_slot_cluster(slots, slot), nr);
 	rcu_read_unlock();
 }
 
-static u64 ssw_test_read(struct ssw_space *space, unsigned int slot)
+static u64 ssw_test_read(struct ssw_slots *slots, unsigned int slot)
 {
 	u64 word;
 
 	rcu_read_lock();
-	word = ssw_slot_read(space, slot);
+	word = ssw_slot_read(slots, slot);
 	rcu_read_unlock();
 	return word;
 }
 
-static void ssw_test_settle(struct kunit *test, struct ssw_space *space)
+static void ssw_test_settle(struct kunit *test, struct ssw_slots *slots)
 {
-	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
-	while (ssw_drain(space, NULL, SSW_BY_DELEGATOR))
+	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(slots));
+	while (ssw_drain(slots, NULL, SSW_BY_DELEGATOR))
 		;
-	ssw_space_trim(space);
-	ssw_token_release(space);
+	ssw_slots_trim(slots);
+	ssw_token_release(slots);
 }
 
 /* All good slots can be had, once each; none that is bad; then all come back. */
@@ -213,28 +213,28 @@ static void ssw_test_space_fill(struct kunit *test)
 	/* With a duplicate, the header, one beyond the end, and a last cluster. */
 	static const u32 bad[] = { 5000, 700, 513, 513, 0, 1030, 511 };
 	const unsigned int nr = 10 * SSW_CLUSTER_SLOTS + 100;
-	struct ssw_space *space = ssw_test_space(test, nr, bad, ARRAY_SIZE(bad));
+	struct ssw_slots *slots = ssw_test_space(test, nr, bad, ARRAY_SIZE(bad));
 	unsigned long *seen = kunit_kzalloc(test, BITS_TO_LONGS(nr) * sizeof(long), GFP_KERNEL);
 	unsigned int slot, n;
 
 	KUNIT_ASSERT_NOT_NULL(test, seen);
-	KUNIT_EXPECT_EQ(test, space->nr_bad, 6);
+	KUNIT_EXPECT_EQ(test, slots->nr_bad, 6);
 	for (int round = 0; round < 3; round++) {
 		bitmap_zero(seen, nr);
-		for (n = 0; ssw_test_alloc(test, space, 0, &slot) == SSW_OK; n++) {
+		for (n = 0; ssw_test_alloc(test, slots, 0, &slot) == SSW_OK; n++) {
 			KUNIT_ASSERT_LT(test, slot, nr);
 			KUNIT_ASSERT_FALSE(test, test_and_set_bit(slot, seen));
 		}
 		KUNIT_EXPECT_EQ(test, n, nr - 6);
-		KUNIT_EXPECT_TRUE(test, space->full);
+		KUNIT_EXPECT_TRUE(test, slots->full);
 		for (int i = 0; i < ARRAY_SIZE(bad); i++)
 			KUNIT_EXPECT_FALSE(test, test_bit(bad[i], seen));
 		for_each_set_bit(slot, seen, nr)
-			ssw_test_free(test, space, slot, 1);
-		KUNIT_EXPECT_FALSE(test, space->full);
-		ssw_test_settle(test, space);
-		KUNIT_EXPECT_EQ(test, space->nr_tables, 0);
-		KUNIT_EXPECT_EQ(test, space->queue_max >= space->nr_clusters - 1, true);
+			ssw_test_free(test, slots, slot, 1);
+		KUNIT_EXPECT_FALSE(test, slots->full);
+		ssw_test_settle(test, slots);
+		KUNIT_EXPECT_EQ(test, slots->nr_tables, 0);
+		KUNIT_EXPECT_EQ(test, slots->queue_max >= slots->nr_clusters - 1, true);
 	}
 }
 
@@ -242,7 +242,7 @@ static void ssw_test_space_fill(struct kunit *test)
 static void ssw_test_space_orders(struct kunit *test)
 {
 	const unsigned int nr = 64 * SSW_CLUSTER_SLOTS;
-	struct ssw_space *space = ssw_test_space(test, nr, NULL, 0);
+	struct ssw_slots *slots = ssw_test_space(test, nr, NULL, 0);
 	unsigned long *seen = kunit_kzalloc(test, BITS_TO_LONGS(nr) * sizeof(long), GFP_KERNEL);
 	unsigned int got[SSW_NR_ORDERS * 3];
 	unsigned int slot;
@@ -251,7 +251,7 @@ static void ssw_test_space_orders(struct kunit *test)
 	for (unsigned int i = 0; i < ARRAY_SIZE(got); i++) {
 		unsigned int order = i % SSW_NR_ORDERS;
 
-		KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, space, order, &slot), (int)SSW_OK);
+		KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, slots, order, &slot), (int)SSW_OK);
 		KUNIT_EXPECT_EQ(test, slot % (1U << order), 0);
 		KUNIT_ASSERT_EQ(test, find_next_bit(seen, slot + (1U << order), slot),
 				slot + (1U << order));
@@ -259,20 +259,20 @@ static void ssw_test_space_orders(struct kunit *test)
 		got[i] = slot;
 	}
 	for (unsigned int i = 0; i < ARRAY_SIZE(got); i++)
-		ssw_test_free(test, space, got[i], 1U << (i % SSW_NR_ORDERS));
-	ssw_test_settle(test, space);
-	KUNIT_EXPECT_EQ(test, space->nr_tables, 0);
+		ssw_test_free(test, slots, got[i], 1U << (i % SSW_NR_ORDERS));
+	ssw_test_settle(test, slots);
+	KUNIT_EXPECT_EQ(test, slots->nr_tables, 0);
 }
 
 /* One after the other in a cluster, and the next cluster is not the neighbour. */
 static void ssw_test_space_sequential(struct kunit *test)
 {
-	struct ssw_space *space = ssw_test_space(test, 32 * SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_slots *slots = ssw_test_space(test, 32 * SSW_CLUSTER_SLOTS, NULL, 0);
 	unsigned int slot, prev, jumps = 0;
 
-	KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, space, 0, &prev), (int)SSW_OK);
+	KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, slots, 0, &prev), (int)SSW_OK);
 	for (unsigned int i = 1; i < 8 * SSW_CLUSTER_SLOTS; i++, prev = slot) {
-		KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, space, 0, &slot), (int)SSW_OK);
+		KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, slots, 0, &slot), (int)SSW_OK);
 		if (slot == prev + 1)
 			continue;
 		jumps++;
@@ -280,33 +280,33 @@ static void ssw_test_space_sequential(struct kunit *test)
 	}
 	/* The first cluster lacks the header's slot. */
 	KUNIT_EXPECT_EQ(test, jumps, 8);
-	for (slot = 1; slot < space->nr_slots; slot++) {
-		if (ssw_test_read(space, slot) == SSW_WORD_CACHE)
-			ssw_test_free(test, space, slot, 1);
+	for (slot = 1; slot < slots->nr_slots; slot++) {
+		if (ssw_test_read(slots, slot) == SSW_WORD_CACHE)
+			ssw_test_free(test, slots, slot, 1);
 	}
 }
 
 /* What others are likely to want back is neither among the own nor another lane's. */
 static void ssw_test_space_lanes(struct kunit *test)
 {
-	struct ssw_space *space = ssw_test_space(test, 8 * SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_slots *slots = ssw_test_space(test, 8 * SSW_CLUSTER_SLOTS, NULL, 0);
 	unsigned long clusters[SSW_NR_LANES + 1] = {};
 
 	for (unsigned int i = 0; i < 4 * SSW_CLUSTER_SLOTS; i++) {
-		struct ssw_task task = { .word = SSW_WORD_CACHE, .lane = i % (SSW_NR_LANES + 1) };
+		struct ssw_request req = { .word = SSW_WORD_CACHE, .lane = i % (SSW_NR_LANES + 1) };
 		unsigned int slot;
 
-		KUNIT_ASSERT_EQ(test, (int)ssw_test_do(test, space, &task, &slot), (int)SSW_OK);
-		__set_bit(slot / SSW_CLUSTER_SLOTS, &clusters[task.lane]);
+		KUNIT_ASSERT_EQ(test, (int)ssw_test_do(test, slots, &req, &slot), (int)SSW_OK);
+		__set_bit(slot / SSW_CLUSTER_SLOTS, &clusters[req.lane]);
 	}
 	for (unsigned int i = 0; i <= SSW_NR_LANES; i++) {
 		KUNIT_EXPECT_NE(test, clusters[i], 0UL);
 		for (unsigned int j = 0; j < i; j++)
 			KUNIT_EXPECT_EQ(test, clusters[i] & clusters[j], 0UL);
 	}
-	for (unsigned int slot = 0; slot < space->nr_slots; slot++) {
-		if (ssw_test_read(space, slot) == SSW_WORD_CACHE)
-			ssw_test_free(test, space, slot, 1);
+	for (unsigned int slot = 0; slot < slots->nr_slots; slot++) {
+		if (ssw_test_read(slots, slot) == SSW_WORD_CACHE)
+			ssw_test_free(test, slots, slot, 1);
 	}
 }
 
@@ -314,61 +314,61 @@ static void ssw_test_space_lanes(struct kunit *test)
 static void ssw_test_space_no_block(struct kunit *test)
 {
 	const unsigned int nr = 4 * SSW_CLUSTER_SLOTS;
-	struct ssw_space *space = ssw_test_space(test, nr, NULL, 0);
+	struct ssw_slots *slots = ssw_test_space(test, nr, NULL, 0);
 	unsigned int slot, n;
 
-	while (ssw_test_alloc(test, space, 0, &slot) == SSW_OK)
+	while (ssw_test_alloc(test, slots, 0, &slot) == SSW_OK)
 		;
 	for (slot = 1; slot < nr; slot += 2)
-		ssw_test_free(test, space, slot, 1);
-	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, space, 1, &slot), (int)SSW_NO_BLOCK);
-	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, space, 9, &slot), (int)SSW_NO_BLOCK);
+		ssw_test_free(test, slots, slot, 1);
+	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, slots, 1, &slot), (int)SSW_NO_BLOCK);
+	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, slots, 9, &slot), (int)SSW_NO_BLOCK);
 	for (n = 0; n < nr / 2; n++)
-		KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, space, 0, &slot), (int)SSW_OK);
-	KUNIT_EXPECT_FALSE(test, space->full);
+		KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, slots, 0, &slot), (int)SSW_OK);
+	KUNIT_EXPECT_FALSE(test, slots->full);
 	/* Even before a single slot is refused. */
-	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, space, 1, &slot), (int)SSW_FULL);
+	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, slots, 1, &slot), (int)SSW_FULL);
 	for (slot = 1; slot < nr; slot++)
-		ssw_test_free(test, space, slot, 1);
+		ssw_test_free(test, slots, slot, 1);
 }
 
 /* Without memory for a table: what is there is used up, then the area is full. */
 static void ssw_test_space_no_table(struct kunit *test)
 {
-	struct ssw_space *space = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
-	struct ssw_task task = { .word = SSW_WORD_CACHE, .no_table = true };
+	struct ssw_slots *slots = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_request req = { .word = SSW_WORD_CACHE, .no_table = true };
 	unsigned int slot, other;
 
-	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
-	ssw_cluster_alloc(space, &task);
-	ssw_token_release(space);
-	KUNIT_EXPECT_EQ(test, (int)task.result, (int)SSW_FULL);
-	KUNIT_EXPECT_FALSE(test, space->full);
+	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(slots));
+	ssw_cluster_alloc(slots, &req);
+	ssw_token_release(slots);
+	KUNIT_EXPECT_EQ(test, (int)req.result, (int)SSW_FULL);
+	KUNIT_EXPECT_FALSE(test, slots->full);
 
 	/* A cluster of another order is better than none. */
-	KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, space, 4, &other), (int)SSW_OK);
-	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
-	ssw_cluster_alloc(space, &task);
-	ssw_token_release(space);
-	KUNIT_EXPECT_EQ(test, (int)task.result, (int)SSW_OK);
-	slot = task.slot;
+	KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, slots, 4, &other), (int)SSW_OK);
+	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(slots));
+	ssw_cluster_alloc(slots, &req);
+	ssw_token_release(slots);
+	KUNIT_EXPECT_EQ(test, (int)req.result, (int)SSW_OK);
+	slot = req.slot;
 	KUNIT_EXPECT_EQ(test, slot / SSW_CLUSTER_SLOTS, other / SSW_CLUSTER_SLOTS);
-	ssw_test_free(test, space, slot, 1);
-	ssw_test_free(test, space, other, 16);
+	ssw_test_free(test, slots, slot, 1);
+	ssw_test_free(test, slots, other, 16);
 }
 
 /* A closed area gives nothing and takes everything back. */
 static void ssw_test_space_closed(struct kunit *test)
 {
-	struct ssw_space *space = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_slots *slots = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
 	unsigned int slot, other;
 
-	KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, space, 0, &slot), (int)SSW_OK);
-	space->closed = true;
-	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, space, 0, &other), (int)SSW_FULL);
-	ssw_test_free(test, space, slot, 1);
-	ssw_test_settle(test, space);
-	KUNIT_EXPECT_EQ(test, space->nr_tables, 0);
+	KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, slots, 0, &slot), (int)SSW_OK);
+	slots->closed = true;
+	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, slots, 0, &other), (int)SSW_FULL);
+	ssw_test_free(test, slots, slot, 1);
+	ssw_test_settle(test, slots);
+	KUNIT_EXPECT_EQ(test, slots->nr_tables, 0);
 }
 
 /* What is emptied is discarded before it is used again, unless it is needed. */
@@ -376,97 +376,97 @@ static void ssw_test_space_discard(struct kunit *test)
 {
 	static const u32 bad[] = { SSW_CLUSTER_SLOTS + 3 };
 	const unsigned int nr = 6 * SSW_CLUSTER_SLOTS;
-	struct ssw_space *space = ssw_test_space(test, nr, bad, 1);
+	struct ssw_slots *slots = ssw_test_space(test, nr, bad, 1);
 	struct ssw_cluster *ci;
 	unsigned int slot, n = 0;
 
-	space->discard = true;
-	while (ssw_test_alloc(test, space, 0, &slot) == SSW_OK)
+	slots->use_discard = true;
+	while (ssw_test_alloc(test, slots, 0, &slot) == SSW_OK)
 		n++;
 	KUNIT_EXPECT_EQ(test, n, nr - 2);
 	for (slot = 1; slot < nr; slot++) {
 		if (slot != bad[0])
-			ssw_test_free(test, space, slot, 1);
+			ssw_test_free(test, slots, slot, 1);
 	}
-	ssw_test_settle(test, space);
+	ssw_test_settle(test, slots);
 
 	/* Not the clusters with the header and with the bad slot. */
 	n = 0;
 	for (;;) {
-		KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
-		ci = ssw_cluster_stale(space);
-		ssw_token_release(space);
+		KUNIT_ASSERT_TRUE(test, ssw_token_trylock(slots));
+		ci = ssw_cluster_to_discard(slots);
+		ssw_token_release(slots);
 		if (!ci)
 			break;
-		KUNIT_EXPECT_GE(test, (int)(ci - space->cluster), 2);
+		KUNIT_EXPECT_GE(test, (int)(ci - slots->cluster), 2);
 		/* Two are given back, the others are "being discarded". */
 		if (n++ < 2)
-			ssw_cluster_discarded(space, ci);
+			ssw_cluster_discarded(slots, ci);
 	}
 	KUNIT_EXPECT_EQ(test, n, 4);
-	for (n = 0; ssw_test_alloc(test, space, 0, &slot) == SSW_OK; n++)
+	for (n = 0; ssw_test_alloc(test, slots, 0, &slot) == SSW_OK; n++)
 		;
 	KUNIT_EXPECT_EQ(test, n, 4 * SSW_CLUSTER_SLOTS - 2);
 	for (slot = 1; slot < nr; slot++) {
-		if (ssw_test_read(space, slot) == SSW_WORD_CACHE)
-			ssw_test_free(test, space, slot, 1);
+		if (ssw_test_read(slots, slot) == SSW_WORD_CACHE)
+			ssw_test_free(test, slots, slot, 1);
 	}
 }
 
 /* Tasks are done in the order in which they were queued, a batch at a time. */
 static void ssw_test_queue_order(struct kunit *test)
 {
-	struct ssw_space *space = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
-	struct ssw_task *task = kunit_kcalloc(test, 150, sizeof(*task), GFP_KERNEL);
-	unsigned int batch = ssw_batch;
+	struct ssw_slots *slots = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_request *req = kunit_kcalloc(test, 150, sizeof(*req), GFP_KERNEL);
+	unsigned int batch = ssw_deleg_batch;
 
-	KUNIT_ASSERT_NOT_NULL(test, task);
-	task[0].table = ssw_table_alloc();
-	KUNIT_ASSERT_NOT_NULL(test, task[0].table);
+	KUNIT_ASSERT_NOT_NULL(test, req);
+	req[0].table = ssw_table_alloc();
+	KUNIT_ASSERT_NOT_NULL(test, req[0].table);
 	for (int i = 0; i < 150; i++) {
-		task[i].word = SSW_WORD_CACHE;
-		task[i].node.task = true;
-		llist_add(&task[i].node.link, &space->queue);
+		req[i].word = SSW_WORD_CACHE;
+		req[i].node.is_request = true;
+		llist_add(&req[i].node.link, &slots->queue);
 	}
-	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(space));
-	KUNIT_EXPECT_FALSE(test, ssw_token_trylock(space));
-	KUNIT_EXPECT_EQ(test, ssw_drain(space, &task[1], SSW_BY_HOLDER), batch);
-	KUNIT_EXPECT_TRUE(test, task[batch - 1].done);
-	KUNIT_EXPECT_FALSE(test, task[batch].done);
-	while (ssw_drain(space, NULL, SSW_BY_DELEGATOR))
+	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(slots));
+	KUNIT_EXPECT_FALSE(test, ssw_token_trylock(slots));
+	KUNIT_EXPECT_EQ(test, ssw_drain(slots, &req[1], SSW_BY_HOLDER), batch);
+	KUNIT_EXPECT_TRUE(test, req[batch - 1].done);
+	KUNIT_EXPECT_FALSE(test, req[batch].done);
+	while (ssw_drain(slots, NULL, SSW_BY_DELEGATOR))
 		;
-	ssw_token_release(space);
-	KUNIT_EXPECT_EQ(test, space->queue_max, 150);
-	KUNIT_EXPECT_EQ(test, (int)task[0].by, (int)SSW_BY_HOLDER);
-	KUNIT_EXPECT_EQ(test, (int)task[1].by, (int)SSW_BY_REQUESTER);
-	KUNIT_EXPECT_EQ(test, (int)task[149].by, (int)SSW_BY_DELEGATOR);
+	ssw_token_release(slots);
+	KUNIT_EXPECT_EQ(test, slots->queue_max, 150);
+	KUNIT_EXPECT_EQ(test, (int)req[0].by, (int)SSW_BY_HOLDER);
+	KUNIT_EXPECT_EQ(test, (int)req[1].by, (int)SSW_BY_REQUESTER);
+	KUNIT_EXPECT_EQ(test, (int)req[149].by, (int)SSW_BY_DELEGATOR);
 	for (int i = 0; i < 150; i++) {
-		KUNIT_EXPECT_TRUE(test, task[i].done);
-		KUNIT_ASSERT_EQ(test, (int)task[i].result, (int)SSW_OK);
+		KUNIT_EXPECT_TRUE(test, req[i].done);
+		KUNIT_ASSERT_EQ(test, (int)req[i].result, (int)SSW_OK);
 		if (i)
-			KUNIT_EXPECT_EQ(test, task[i].slot, task[i - 1].slot + 1);
+			KUNIT_EXPECT_EQ(test, req[i].slot, req[i - 1].slot + 1);
 	}
 	for (int i = 0; i < 150; i++)
-		ssw_test_free(test, space, task[i].slot, 1);
+		ssw_test_free(test, slots, req[i].slot, 1);
 }
 
 /* At most one byte a slot while nothing is in use, and 16 for each that is. */
 static void ssw_test_space_memory(struct kunit *test)
 {
 	const unsigned int nr = 256 * SSW_CLUSTER_SLOTS;
-	struct ssw_space *space = ssw_test_space(test, nr, NULL, 0);
+	struct ssw_slots *slots = ssw_test_space(test, nr, NULL, 0);
 	unsigned int slot, n = 0;
 
 	if (IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC))
 		kunit_skip(test, "lockdep makes structures larger");
-	KUNIT_EXPECT_LE(test, ssw_space_bytes(space), nr);
-	while (n < 2000 && ssw_test_alloc(test, space, 0, &slot) == SSW_OK)
+	KUNIT_EXPECT_LE(test, ssw_slots_bytes(slots), nr);
+	while (n < 2000 && ssw_test_alloc(test, slots, 0, &slot) == SSW_OK)
 		n++;
-	KUNIT_EXPECT_LE(test, ssw_space_bytes(space) - nr / 8, 16 * n + nr);
+	KUNIT_EXPECT_LE(test, ssw_slots_bytes(slots) - nr / 8, 16 * n + nr);
 	KUNIT_EXPECT_LE(test, (sizeof(struct ssw_table) + PAGE_SIZE) / SSW_CLUSTER_SLOTS, 16);
 	for (slot = 1; slot < nr; slot++) {
-		if (ssw_test_read(space, slot) == SSW_WORD_CACHE)
-			ssw_test_free(test, space, slot, 1);
+		if (ssw_test_read(slots, slot) == SSW_WORD_CACHE)
+			ssw_test_free(test, slots, slot, 1);
 	}
 }
 

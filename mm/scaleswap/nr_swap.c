@@ -17,26 +17,26 @@
 #include "internal.h"
 
 /* Pages that a CPU keeps to itself at most. */
-#define SSW_COUNT_BATCH		64
+#define SSW_NR_SWAP_BATCH		64
 
-static DEFINE_PER_CPU(atomic_long_t, ssw_count);
+static DEFINE_PER_CPU(atomic_long_t, ssw_nr_swap);
 
-static long ssw_count_low(void)
+static long ssw_nr_swap_low(void)
 {
-	return 4L * SSW_COUNT_BATCH * nr_cpu_ids;
+	return 4L * SSW_NR_SWAP_BATCH * nr_cpu_ids;
 }
 
 /**
- * ssw_count_flush - pass on what all CPUs have kept back
+ * ssw_nr_swap_flush - pass on what all CPUs have kept back
  *
  * Context: any but interrupts.
  */
-void ssw_count_flush(void)
+void ssw_nr_swap_flush(void)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		atomic_long_t *count = per_cpu_ptr(&ssw_count, cpu);
+		atomic_long_t *count = per_cpu_ptr(&ssw_nr_swap, cpu);
 
 		if (atomic_long_read(count))
 			atomic_long_add(atomic_long_xchg(count, 0), &nr_swap_pages);
@@ -44,51 +44,51 @@ void ssw_count_flush(void)
 }
 
 /**
- * ssw_count_check - ensure that CPUs keep nothing back when little is left
+ * ssw_nr_swap_check - ensure that CPUs keep nothing back when little is left
  *
- * For allocations from plain areas, which do not go through ssw_count_pages().
- * These happen with no per-core area at all, or after ssw_count_flush(), when all
+ * For allocations from plain areas, which do not go through ssw_nr_swap_add().
+ * These happen with no per-core area at all, or after ssw_nr_swap_flush(), when all
  * of them are full. It is for the CPUs that have freed in per-core areas since.
  *
  * Context: any but interrupts.
  */
-void ssw_count_check(void)
+void ssw_nr_swap_check(void)
 {
 	static bool was_low;
-	bool low = atomic_long_read(&nr_swap_pages) < ssw_count_low();
+	bool low = atomic_long_read(&nr_swap_pages) < ssw_nr_swap_low();
 
 	if (low == READ_ONCE(was_low))
 		return;
 	WRITE_ONCE(was_low, low);
 	if (low)
-		ssw_count_flush();
+		ssw_nr_swap_flush();
 }
 
 /**
- * ssw_count_pages - count swap pages that were freed or allocated
+ * ssw_nr_swap_add - count swap pages that were freed or allocated
  * @pages: freed, or if negative allocated
  *
  * Context: any but interrupts; the task may move to another CPU meanwhile.
  */
-void ssw_count_pages(long pages)
+void ssw_nr_swap_add(long pages)
 {
-	atomic_long_t *count = raw_cpu_ptr(&ssw_count);
+	atomic_long_t *count = raw_cpu_ptr(&ssw_nr_swap);
 	long kept = atomic_long_add_return(pages, count);
-	long low = ssw_count_low();
+	long low = ssw_nr_swap_low();
 	long left;
 
 	/*
 	 * Either this sees that little is left, or whoever made it little sees
-	 * in ssw_count_flush() what was added above: both are full barriers.
+	 * in ssw_nr_swap_flush() what was added above: both are full barriers.
 	 */
-	if (abs(kept) < SSW_COUNT_BATCH && atomic_long_read(&nr_swap_pages) >= low)
+	if (abs(kept) < SSW_NR_SWAP_BATCH && atomic_long_read(&nr_swap_pages) >= low)
 		return;
 	kept = atomic_long_xchg(count, 0);
 	if (!kept)
 		return;
 	left = atomic_long_add_return(kept, &nr_swap_pages);
 	if (left < low && left - kept >= low)
-		ssw_count_flush();
+		ssw_nr_swap_flush();
 }
 
 /*
@@ -101,6 +101,6 @@ unsigned long __scaleswap_free_pages(unsigned long free, unsigned long total)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += atomic_long_read(per_cpu_ptr(&ssw_count, cpu));
+		sum += atomic_long_read(per_cpu_ptr(&ssw_nr_swap, cpu));
 	return clamp_t(long, sum, 0, total);
 }

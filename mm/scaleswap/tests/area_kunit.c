@@ -44,18 +44,18 @@ static const struct ssw_topology ssw_test_topology = {
 	.distance = ssw_test_distance,
 };
 
-static void ssw_test_build(struct kunit *test, struct ssw_list *list, int cpu,
+static void ssw_test_build(struct kunit *test, struct ssw_arealist *list, int cpu,
 			   const struct ssw_candidate *cand, unsigned int nr)
 {
 	mutex_lock(&ssw_mutex);
-	ssw_list_build(list, cpu, cand, nr, &ssw_test_topology);
+	ssw_arealist_build(list, cpu, cand, nr, &ssw_test_topology);
 	mutex_unlock(&ssw_mutex);
 	KUNIT_ASSERT_EQ(test, list->nr, nr);
 }
 
-static struct ssw_list *ssw_test_list(struct kunit *test)
+static struct ssw_arealist *ssw_test_list(struct kunit *test)
 {
-	struct ssw_list *list = kunit_kzalloc(test, sizeof(*list), GFP_KERNEL);
+	struct ssw_arealist *list = kunit_kzalloc(test, sizeof(*list), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, list);
 	return list;
@@ -64,7 +64,7 @@ static struct ssw_list *ssw_test_list(struct kunit *test)
 /* Own area first, then the node's, then the nodes by distance, not by number. */
 static void ssw_test_order_distance(struct kunit *test)
 {
-	struct ssw_list *list = ssw_test_list(test);
+	struct ssw_arealist *list = ssw_test_list(test);
 	static const u8 want_cpu[] = {
 		5, 6, 7, 4, 12, 13, 14, 15, 8, 9, 10, 11, 0, 1, 2, 3,
 	};
@@ -91,7 +91,7 @@ static void ssw_test_order_distance(struct kunit *test)
  */
 static void ssw_test_order_cyclic(struct kunit *test)
 {
-	struct ssw_list *list = ssw_test_list(test);
+	struct ssw_arealist *list = ssw_test_list(test);
 	struct ssw_candidate cand[] = {
 		{ .type = 40, .home = 0 }, { .type = 41, .home = 1 },
 		{ .type = 42, .home = 2 }, { .type = 43, .home = 3 },
@@ -125,7 +125,7 @@ static void ssw_test_order_cyclic(struct kunit *test)
 /* Own areas by priority, and groups of equal priority are marked. */
 static void ssw_test_order_priority(struct kunit *test)
 {
-	struct ssw_list *list = ssw_test_list(test);
+	struct ssw_arealist *list = ssw_test_list(test);
 	struct ssw_candidate cand[] = {
 		{ .type = 1, .home = 3, .prio = -2 },
 		{ .type = 2, .home = 3, .prio = 5 },
@@ -151,7 +151,7 @@ static void ssw_test_order_priority(struct kunit *test)
 /* A full table, and one that is empty. Every area is there exactly once. */
 static void ssw_test_order_limits(struct kunit *test)
 {
-	struct ssw_list *list = ssw_test_list(test);
+	struct ssw_arealist *list = ssw_test_list(test);
 	struct ssw_candidate *cand;
 	DECLARE_BITMAP(seen, MAX_SWAPFILES) = { 0 };
 	int i;
@@ -181,7 +181,7 @@ static void ssw_test_order_limits(struct kunit *test)
 /* A home on a CPU whose node is unknown comes last. */
 static void ssw_test_order_no_node(struct kunit *test)
 {
-	struct ssw_list *list = ssw_test_list(test);
+	struct ssw_arealist *list = ssw_test_list(test);
 	struct ssw_candidate cand[] = {
 		{ .type = 1, .home = SSW_TEST_CPUS }, { .type = 2, .home = 7 },
 	};
@@ -448,19 +448,19 @@ static void ssw_test_used(struct kunit *test)
 		{ 1000, 0 }, { 999, 1 }, { 901, 99 }, { 900, 100 }, { 899, 100 }, { 0, 100 },
 	};
 	struct swap_info_struct *si = kunit_kzalloc(test, sizeof(*si), GFP_KERNEL);
-	struct ssw_space *space = kunit_kzalloc(test, sizeof(*space), GFP_KERNEL);
+	struct ssw_slots *slots = kunit_kzalloc(test, sizeof(*slots), GFP_KERNEL);
 	struct ssw_area *area = kunit_kzalloc(test, sizeof(*area), GFP_KERNEL);
 	int cpu = cpumask_last(cpu_possible_mask);
 
 	KUNIT_ASSERT_NOT_NULL(test, si);
-	KUNIT_ASSERT_NOT_NULL(test, space);
+	KUNIT_ASSERT_NOT_NULL(test, slots);
 	KUNIT_ASSERT_NOT_NULL(test, area);
 	area->stat = alloc_percpu(struct ssw_area_stat);
 	KUNIT_ASSERT_TRUE(test, area->stat);
 	area->si = si;
-	area->space = space;
+	area->slots = slots;
 	si->pages = 100;
-	space->allocated = 1000;
+	slots->allocated = 1000;
 	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
 		per_cpu_ptr(area->stat, cpu)->freed = cases[i].freed;
 		KUNIT_EXPECT_EQ_MSG(test, ssw_area_used(area), cases[i].used,
@@ -488,16 +488,16 @@ static void ssw_test_order_outdated(struct kunit *test)
 	static const struct ssw_topology moved = { .cpu_node = ssw_test_next_node };
 	int cpu;
 
-	if (!ssw_orders)
+	if (!ssw_arealists)
 		kunit_skip(test, "booted without scaleswap=");
 	mutex_lock(&ssw_mutex);
 	for_each_online_cpu(cpu) {
-		KUNIT_EXPECT_FALSE(test, ssw_order_outdated(cpu, &ssw_topology));
-		KUNIT_EXPECT_TRUE(test, ssw_order_outdated(cpu, &moved));
+		KUNIT_EXPECT_FALSE(test, ssw_arealists_outdated(cpu, &ssw_topology));
+		KUNIT_EXPECT_TRUE(test, ssw_arealists_outdated(cpu, &moved));
 	}
-	ssw_order_rebuild();
+	ssw_arealists_rebuild();
 	for_each_online_cpu(cpu)
-		KUNIT_EXPECT_FALSE(test, ssw_order_outdated(cpu, &ssw_topology));
+		KUNIT_EXPECT_FALSE(test, ssw_arealists_outdated(cpu, &ssw_topology));
 	mutex_unlock(&ssw_mutex);
 }
 
@@ -520,7 +520,7 @@ static void ssw_test_zswap_unused(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, file);
 	folio = shmem_read_folio(file->f_mapping, 0);
 	if (!IS_ERR(folio)) {
-		lruvec = scaleswap_lruvec_whole(folio_lruvec(folio));
+		lruvec = scaleswap_memcg_lruvec(folio_lruvec(folio));
 		before = atomic_long_read(&lruvec->zswap_lruvec_state.nr_disk_swapins);
 		zswap_folio_swapin(folio);
 		KUNIT_EXPECT_EQ(test, before,

@@ -50,12 +50,12 @@ struct ssw_delegator {
 
 static DEFINE_PER_CPU(struct ssw_delegator, ssw_delegators);
 
-static void ssw_thread_wake(unsigned int type)
+static void ssw_delegd_wake(unsigned int type)
 {
 	int cpu = READ_ONCE(scaleswap_home[type]);
 	struct ssw_delegator *d;
 
-	/* If it goes offline now, ssw_thread_park() or the timer passes it on. */
+	/* If it goes offline now, ssw_delegd_park() or the timer passes it on. */
 	if (cpu < 0 || !cpu_online(cpu))
 		cpu = raw_smp_processor_id();
 	d = per_cpu_ptr(&ssw_delegators, cpu);
@@ -67,60 +67,60 @@ static void ssw_thread_wake(unsigned int type)
 static void ssw_area_timer(struct timer_list *timer)
 {
 	struct ssw_area *area = from_timer(area, timer, timer);
-	struct ssw_space *space = area->space;
+	struct ssw_slots *slots = area->slots;
 
-	ssw_thread_wake(area->si->type);
+	ssw_delegd_wake(area->si->type);
 	/* Should the thread not have seen it, because its CPU just goes. */
-	if (atomic_read(&space->nr_queued) || !list_empty(&space->stale))
+	if (atomic_read(&slots->nr_queued) || !list_empty(&slots->discard))
 		mod_timer(timer, jiffies + HZ);
 }
 
 /**
- * ssw_thread_area_init - prepare an area to be looked after
+ * ssw_delegd_area_init - prepare an area to be looked after
  * @area: the area
  *
  * Context: before anybody else can see @area.
  */
-void ssw_thread_area_init(struct ssw_area *area)
+void ssw_delegd_area_init(struct ssw_area *area)
 {
 	timer_setup(&area->timer, ssw_area_timer, 0);
 }
 
 /**
- * ssw_thread_notice - see to it that an area is looked after
+ * ssw_delegd_notify - see to it that an area is looked after
  * @area: the area; RCU read side
  * @queued: how many clusters are queued there, with the one that just was
  *
  * Context: any but interrupts.
  */
-void ssw_thread_notice(struct ssw_area *area, unsigned int queued)
+void ssw_delegd_notify(struct ssw_area *area, unsigned int queued)
 {
-	struct ssw_space *space = area->space;
+	struct ssw_slots *slots = area->slots;
 
 	ssw_deleg_add(SSW_DELEG_FREES);
 	/* Always, as another's cluster may not be in the queue yet. */
 	if (!timer_pending(&area->timer))
 		mod_timer(&area->timer, jiffies + SSW_IDLE_DELAY);
 	if (queued == READ_ONCE(ssw_wake_threshold))
-		ssw_thread_wake(area->si->type);
-	if (queued >= SSW_QUEUE_LONG && ssw_token_trylock(space)) {
-		ssw_drain(space, NULL, SSW_BY_HOLDER);
-		ssw_token_release(space);
+		ssw_delegd_wake(area->si->type);
+	if (queued >= SSW_QUEUE_LONG && ssw_token_trylock(slots)) {
+		ssw_drain(slots, NULL, SSW_BY_HOLDER);
+		ssw_token_release(slots);
 	}
 }
 
 /**
  * ssw_token_get - become the owner
- * @space: the area's slots
+ * @slots: the area's slots
  *
  * Another owner holds the token for microseconds, with preemption off.
  *
  * Context: process context, may sleep before it has the token. Preemption is off
  * from then on until ssw_token_release().
  */
-void ssw_token_get(struct ssw_space *space)
+void ssw_token_get(struct ssw_slots *slots)
 {
-	while (!ssw_token_trylock(space)) {
+	while (!ssw_token_trylock(slots)) {
 		cpu_relax();
 		cond_resched();
 	}
@@ -128,31 +128,31 @@ void ssw_token_get(struct ssw_space *space)
 
 static void ssw_area_work(struct ssw_area *area)
 {
-	struct ssw_space *space = area->space;
+	struct ssw_slots *slots = area->slots;
 	unsigned int nr;
 
 	do {
-		ssw_token_get(space);
-		nr = ssw_drain(space, NULL, SSW_BY_DELEGATOR);
-		ssw_space_trim(space);
-		ssw_token_release(space);
+		ssw_token_get(slots);
+		nr = ssw_drain(slots, NULL, SSW_BY_DELEGATOR);
+		ssw_slots_trim(slots);
+		ssw_token_release(slots);
 		if (nr)
 			trace_scaleswap_drain(area->si->type, nr);
 		cond_resched();
 	} while (nr && !kthread_should_park());
-	if (!list_empty(&space->stale))
+	if (!list_empty(&slots->discard))
 		ssw_discard_queue(area);
-	/* What is left because the CPU goes offline, ssw_thread_park() finds. */
+	/* What is left because the CPU goes offline, ssw_delegd_park() finds. */
 	if (kthread_should_park())
 		set_bit(area->si->type, this_cpu_ptr(&ssw_delegators)->pending);
 }
 
-static int ssw_thread_should_run(unsigned int cpu)
+static int ssw_delegd_should_run(unsigned int cpu)
 {
 	return !bitmap_empty(per_cpu(ssw_delegators, cpu).pending, MAX_SWAPFILES);
 }
 
-static void ssw_thread_fn(unsigned int cpu)
+static void ssw_delegd_fn(unsigned int cpu)
 {
 	struct ssw_delegator *d = per_cpu_ptr(&ssw_delegators, cpu);
 	unsigned int type;
@@ -167,14 +167,14 @@ static void ssw_thread_fn(unsigned int cpu)
 		if (!si || !percpu_ref_tryget_live(&si->users))
 			continue;
 		area = ssw_area_held(type);
-		if (area && area->space)
+		if (area && area->slots)
 			ssw_area_work(area);
 		percpu_ref_put(&si->users);
 	}
 }
 
 /* The CPU goes offline: others do what is left. */
-static void ssw_thread_park(unsigned int cpu)
+static void ssw_delegd_park(unsigned int cpu)
 {
 	struct ssw_delegator *d = per_cpu_ptr(&ssw_delegators, cpu);
 	unsigned int type;
@@ -184,27 +184,27 @@ static void ssw_thread_park(unsigned int cpu)
 
 		rcu_read_lock();
 		area = rcu_dereference(ssw_areas[type]);
-		if (area && area->space && test_and_clear_bit(type, d->pending))
+		if (area && area->slots && test_and_clear_bit(type, d->pending))
 			mod_timer(&area->timer, jiffies + SSW_IDLE_DELAY);
 		rcu_read_unlock();
 	}
 }
 
-static struct smp_hotplug_thread ssw_threads = {
+static struct smp_hotplug_thread ssw_delegd_threads = {
 	.store			= &ssw_delegators.task,
-	.thread_should_run	= ssw_thread_should_run,
-	.thread_fn		= ssw_thread_fn,
-	.park			= ssw_thread_park,
+	.thread_should_run	= ssw_delegd_should_run,
+	.thread_fn		= ssw_delegd_fn,
+	.park			= ssw_delegd_park,
 	.thread_comm		= "ssw_deleg/%u",
 };
 
 /**
- * ssw_thread_init - start the delegator kthreads
+ * ssw_delegd_init - start the delegator kthreads
  *
  * Context: boot, process context.
  * Return: 0 or a negative errno.
  */
-int __init ssw_thread_init(void)
+int __init ssw_delegd_init(void)
 {
-	return smpboot_register_percpu_thread(&ssw_threads);
+	return smpboot_register_percpu_thread(&ssw_delegd_threads);
 }

@@ -3,7 +3,7 @@
  * ScaleSwap: the slots of one per-core area, who may change what, and when.
  *
  * Two kinds of work are done on slots. References come and go on any CPU, by
- * a compare-and-exchange on the slot's word (word.h). Choosing free slots, and
+ * a compare-and-exchange on the slot's word (slot.h). Choosing free slots, and
  * with it everything that is on a list, is done by the owner alone: whoever
  * holds the token. Nobody waits for the token. The CPU that does not get it
  * queues a task, and whoever holds the token works off the queue.
@@ -37,13 +37,13 @@
  *   D. A task's result is written before its done is released, and read after
  *      done was acquired. After the release the task is gone.
  *   E. Owner: full = 1, full barrier, look into the queue. Whoever frees:
- *      queue the cluster (a full barrier), read full. See ssw_space.full.
+ *      queue the cluster (a full barrier), read full. See ssw_slots.full.
  *   F. Owner: quiet = 1, full barrier, read used and words. A CPU that frees:
  *      lower used (a full barrier), read quiet. Either the owner sees that the
  *      slot is free, or the search is not the current one any more.
  */
-#ifndef _MM_SCALESWAP_SPACE_H
-#define _MM_SCALESWAP_SPACE_H
+#ifndef _MM_SCALESWAP_SLOT_TYPES_H
+#define _MM_SCALESWAP_SLOT_TYPES_H
 
 #include <linux/atomic.h>
 #include <linux/cache.h>
@@ -52,8 +52,6 @@
 #include <linux/lockdep.h>
 #include <linux/rcupdate.h>
 #include <linux/types.h>
-
-#include "word.h"
 
 struct ssw_area;
 
@@ -83,28 +81,28 @@ struct ssw_table {
 
 /**
  * struct ssw_node - an entry of an area's queue
- * @link: in ssw_space.queue
- * @task: whether it is a struct ssw_task, or else a struct ssw_cluster
+ * @link: in ssw_slots.queue
+ * @is_request: whether it is a struct ssw_request, or else a struct ssw_cluster
  */
 struct ssw_node {
 	struct llist_node link;
-	bool task;
+	bool is_request;
 };
 
 /**
  * enum ssw_state - where a cluster is
- * @SSW_CL_FREE: on ssw_space.free, has no table
- * @SSW_CL_PART: on ssw_space.part or .frag, has a table
+ * @SSW_CL_FREE: on ssw_slots.free, has no table
+ * @SSW_CL_NONFULL: on ssw_slots.nonfull or .frag, has a table
  * @SSW_CL_FULL: on no list, has a table without a free word
- * @SSW_CL_STALE: on ssw_space.stale, waits for its discard, has no table
- * @SSW_CL_DISCARD: on no list, is being discarded, has no table
+ * @SSW_CL_DISCARD: on ssw_slots.discard, waits for its discard, has no table
+ * @SSW_CL_DISCARDING: on no list, is being discarded, has no table
  */
 enum ssw_state {
 	SSW_CL_FREE,
-	SSW_CL_PART,
+	SSW_CL_NONFULL,
 	SSW_CL_FULL,
-	SSW_CL_STALE,
 	SSW_CL_DISCARD,
+	SSW_CL_DISCARDING,
 };
 
 /**
@@ -154,7 +152,7 @@ struct ssw_cursor {
 };
 
 /**
- * struct ssw_space - the slots of one per-core area
+ * struct ssw_slots - the slots of one per-core area
  * @area: the area; not used by cluster.c, slot.c and deleg.c
  * @nr_slots: all slots, those included that are bad; fixed
  * @nr_clusters: fixed
@@ -172,9 +170,9 @@ struct ssw_cursor {
  * @nr_queued: clusters in @queue and @backlog
  * @backlog: owner; taken from @queue, but not worked off yet
  * @free: owner; clusters that are SSW_CL_FREE
- * @part: owner; by order, SSW_CL_PART
+ * @part: owner; by order, SSW_CL_NONFULL
  * @frag: owner; the same, but had no block of their order when last looked at
- * @stale: owner; SSW_CL_STALE
+ * @stale: owner; SSW_CL_DISCARD
  * @cursor: owner; by order, and then by lane
  * @dead: owner; tables to be freed after the token is released
  * @allocated: owner; slots ever allocated
@@ -183,14 +181,14 @@ struct ssw_cursor {
  * @search: owner; number of the current search for blocks, see @quiet
  * @scanned: owner; words read since the current drain of the queue began
  */
-struct ssw_space {
+struct ssw_slots {
 	struct ssw_area *area;
 	unsigned int nr_slots;
 	unsigned int nr_clusters;
 	struct ssw_cluster *cluster;
 	unsigned int *bad;
 	unsigned int nr_bad;
-	bool discard;
+	bool use_discard;
 	bool closed;
 	int full;
 	int quiet;
@@ -201,8 +199,8 @@ struct ssw_space {
 	struct ssw_token token ____cacheline_aligned_in_smp;
 	struct llist_node *backlog;
 	struct list_head free;
-	struct list_head stale;
-	struct list_head part[SSW_NR_ORDERS];
+	struct list_head discard;
+	struct list_head nonfull[SSW_NR_ORDERS];
 	struct list_head frag[SSW_NR_ORDERS];
 	struct ssw_cursor cursor[SSW_NR_CURSORS];
 	struct ssw_table *dead;
@@ -214,7 +212,7 @@ struct ssw_space {
 };
 
 /**
- * enum ssw_by - who did a task
+ * enum ssw_by - which thread served a request
  * @SSW_BY_REQUESTER: who asked for it
  * @SSW_BY_HOLDER: another CPU, that held the token for itself
  * @SSW_BY_DELEGATOR: a delegator kthread
@@ -242,7 +240,7 @@ enum ssw_result {
 };
 
 /**
- * struct ssw_task - a request for slots, on the stack of who asks
+ * struct ssw_request - a request for slots, on the stack of who asks
  * @node: in the queue
  * @word: what the slots' words become
  * @order: how many slots, as a power of two
@@ -255,7 +253,7 @@ enum ssw_result {
  * @by: who did it
  * @done: 1 when all of the above is final; barrier D
  */
-struct ssw_task {
+struct ssw_request {
 	struct ssw_node node;
 	u64 word;
 	unsigned int order;
@@ -268,227 +266,4 @@ struct ssw_task {
 	int done;
 };
 
-/* cluster.c: mostly owner only, see there */
-void ssw_cluster_alloc(struct ssw_space *space, struct ssw_task *task);
-void ssw_cluster_returned(struct ssw_space *space, struct ssw_cluster *ci);
-struct ssw_cluster *ssw_cluster_stale(struct ssw_space *space);
-void ssw_cluster_discarded(struct ssw_space *space, struct ssw_cluster *ci);
-void ssw_space_trim(struct ssw_space *space);
-void ssw_space_lists_init(struct ssw_space *space);
-
-unsigned int ssw_cluster_freed(struct ssw_space *space, struct ssw_cluster *ci,
-			       unsigned int nr);
-unsigned int ssw_cluster_queue(struct ssw_space *space, struct ssw_cluster *ci);
-
-/* deleg.c */
-#define SSW_BATCH_DEFAULT	64
-#define SSW_BATCH_MAX		256
-/* As many as one request may read: a drain reads at most twice that. */
-#define SSW_DRAIN_WORDS		(16 * SSW_CLUSTER_SLOTS)
-extern unsigned int ssw_batch;
-void ssw_token_init(struct ssw_space *space);
-bool ssw_token_trylock(struct ssw_space *space);
-void ssw_token_release(struct ssw_space *space);
-unsigned int ssw_drain(struct ssw_space *space, const struct ssw_task *own,
-		       enum ssw_by by);
-bool ssw_task_delegate(struct ssw_space *space, struct ssw_task *task,
-		       void (*meanwhile)(void *), void *arg);
-
-/* slot.c */
-int ssw_table_init(void);
-struct ssw_table *ssw_table_alloc(void);
-void ssw_table_free(struct ssw_table *table);
-void ssw_table_free_rcu(struct ssw_table *table);
-
-/**
- * ssw_slot_cluster - the cluster of a slot
- * @space: the area's slots
- * @slot: a slot, below ssw_space.nr_slots
- *
- * Context: any.
- * Return: the cluster.
- */
-static inline struct ssw_cluster *ssw_slot_cluster(struct ssw_space *space,
-						   unsigned long slot)
-{
-	return &space->cluster[slot >> SSW_CLUSTER_SHIFT];
-}
-
-/**
- * ssw_slot_table - the table that has a slot's word
- * @space: the area's slots
- * @slot: a slot, which need not exist
- *
- * Context: RCU read side.
- * Return: the table, or NULL if the slot does not exist or its whole cluster
- * is free.
- */
-static inline struct ssw_table *ssw_slot_table(struct ssw_space *space,
-					       unsigned long slot)
-{
-	if (unlikely(slot >= space->nr_slots))
-		return NULL;
-	return rcu_dereference(ssw_slot_cluster(space, slot)->table);
-}
-
-/**
- * ssw_slot_word - a slot's word
- * @space: the area's slots
- * @slot: a slot, which need not exist
- *
- * Context: RCU read side.
- * Return: the word, NULL if there is none, which means that the slot is free.
- */
-static inline atomic64_t *ssw_slot_word(struct ssw_space *space,
-					unsigned long slot)
-{
-	struct ssw_table *table = ssw_slot_table(space, slot);
-
-	return likely(table) ? &table->word[slot % SSW_CLUSTER_SLOTS] : NULL;
-}
-
-/**
- * ssw_slot_read - a slot's word, as it is at the moment
- * @space: the area's slots
- * @slot: a slot, which need not exist
- *
- * Context: RCU read side.
- * Return: the word.
- */
-static inline u64 ssw_slot_read(struct ssw_space *space, unsigned long slot)
-{
-	atomic64_t *word = ssw_slot_word(space, slot);
-
-	return word ? atomic64_read(word) : SSW_WORD_FREE;
-}
-
-/**
- * ssw_slot_dup - add a reference to a slot
- * @space: the area's slots
- * @slot: the slot
- * @first: the word to become if it is the first reference
- *
- * Context: RCU read side.
- * Return: 0, or an errno as of ssw_word_dup().
- */
-static inline int ssw_slot_dup(struct ssw_space *space, unsigned long slot,
-			       u64 first)
-{
-	atomic64_t *word = ssw_slot_word(space, slot);
-	s64 old;
-	u64 new;
-	int err;
-
-	if (!word)
-		return -ENOENT;
-	old = atomic64_read(word);
-	do {
-		err = ssw_word_dup(old, first, &new);
-		if (err)
-			return err;
-	} while (!atomic64_try_cmpxchg(word, &old, new));
-	return 0;
-}
-
-/**
- * ssw_slot_put - drop a reference to a slot
- * @space: the area's slots
- * @slot: the slot
- * @new: what the word became
- *
- * If @new is SSW_WORD_FREEING the slot is the caller's to tear down, and then
- * to ssw_slot_free().
- *
- * Context: RCU read side.
- * Return: 0, or -ENOENT if there was no reference.
- */
-static inline int ssw_slot_put(struct ssw_space *space, unsigned long slot,
-			       u64 *new)
-{
-	atomic64_t *word = ssw_slot_word(space, slot);
-	s64 old;
-	int err;
-
-	if (!word)
-		return -ENOENT;
-	old = atomic64_read(word);
-	do {
-		err = ssw_word_put(old, new);
-		if (err)
-			return err;
-	} while (!atomic64_try_cmpxchg(word, &old, *new));
-	return 0;
-}
-
-/**
- * ssw_slot_cache - announce that a slot gets into the swap cache
- * @space: the area's slots
- * @slot: the slot, which need not exist or be in use
- *
- * Context: RCU read side.
- * Return: 0, or an errno as of ssw_word_cache().
- */
-static inline int ssw_slot_cache(struct ssw_space *space, unsigned long slot)
-{
-	atomic64_t *word = ssw_slot_word(space, slot);
-	s64 old;
-	u64 new;
-	int err;
-
-	if (!word)
-		return -ENOENT;
-	old = atomic64_read(word);
-	do {
-		err = ssw_word_cache(old, &new);
-		if (err)
-			return err;
-	} while (!atomic64_try_cmpxchg(word, &old, new));
-	return 0;
-}
-
-/**
- * ssw_slot_uncache - a slot has left the swap cache
- * @space: the area's slots
- * @slot: the slot
- * @new: what the word became; see ssw_slot_put()
- *
- * Context: RCU read side.
- * Return: 0, or -ENOENT if the slot was not in the swap cache.
- */
-static inline int ssw_slot_uncache(struct ssw_space *space, unsigned long slot,
-				   u64 *new)
-{
-	atomic64_t *word = ssw_slot_word(space, slot);
-	s64 old;
-	int err;
-
-	if (!word)
-		return -ENOENT;
-	old = atomic64_read(word);
-	do {
-		err = ssw_word_uncache(old, new);
-		if (err)
-			return err;
-	} while (!atomic64_try_cmpxchg(word, &old, *new));
-	return 0;
-}
-
-/**
- * ssw_slot_free - give a slot back that is in SSW_KIND_FREEING
- * @space: the area's slots
- * @slot: the slot, which the caller brought into that state and has torn down
- *
- * The caller has to count it by ssw_cluster_freed() then.
- *
- * Context: RCU read side.
- */
-static inline void ssw_slot_free(struct ssw_space *space, unsigned long slot)
-{
-	/* Barrier A. Nobody else changes a word in this state. */
-	atomic64_set_release(ssw_slot_word(space, slot), SSW_WORD_FREE);
-}
-
-/* slot.c */
-unsigned long ssw_slot_next(struct ssw_space *space, unsigned long slot);
-
-#endif /* _MM_SCALESWAP_SPACE_H */
+#endif /* _MM_SCALESWAP_SLOT_TYPES_H */

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ScaleSwap: the 64-bit word of a swap slot, what it means, how it may change,
+ * and every change of it.
+ *
+ * Everything that is known of a slot is in one word, so that every change is
+ * one compare-and-exchange that any CPU may do without a lock. The ssw_word_*()
+ * functions compute the next word, the ssw_slot_*() functions exchange it. The
+ * former use nothing of the kernel but types and errno, so KUnit and the
+ * user-space model run them as they are.
+ *
+ *   bit 0      the slot has a folio in the swap cache, or is about to
+ *   bits 1-3   what refers to the slot: enum ssw_kind
+ *   bits 4-63  by kind. SSW_KIND_EXCL: bits 4-39 virtual page number, bits
+ *              40-63 id of the mm. SSW_KIND_SHARED: the number of references,
+ *              so there is no count that needs a continuation
+ *
+ * Only the holder of the area's token takes a slot out of free, and whoever
+ * moved a slot to SSW_KIND_FREEING brings it back to free. In between nobody
+ * else can do anything with it, so what hangs on the slot can be torn down
+ * before it is allocated again.
+ */
+#ifndef _MM_SCALESWAP_SLOT_H
+#define _MM_SCALESWAP_SLOT_H
+
+#include <linux/errno.h>
+#include <linux/types.h>
+
+#include "slot_types.h"
+
+/**
+ * enum ssw_kind - what refers to a slot, apart from the swap cache
+ * @SSW_KIND_NONE: nothing; without the cache bit, the slot is free
+ * @SSW_KIND_FREEING: nothing any more, and it is being torn down
+ * @SSW_KIND_EXCL: one page table entry, and the mm and address at which it was
+ *                 when the page was unmapped. mremap() may have moved it since,
+ *                 so it has to be looked at under its lock
+ * @SSW_KIND_SHARED: a number of page table entries
+ * @SSW_KIND_SHMEM: one entry in the page cache of a shmem inode
+ * @SSW_KIND_BAD: the slot must not be used
+ */
+enum ssw_kind {
+	SSW_KIND_NONE,
+	SSW_KIND_FREEING,
+	SSW_KIND_EXCL,
+	SSW_KIND_SHARED,
+	SSW_KIND_SHMEM,
+	SSW_KIND_BAD,
+};
+
+#define SSW_WORD_CACHE		1ULL
+#define SSW_WORD_KIND_SHIFT	1
+#define SSW_WORD_KIND_MASK	7ULL
+#define SSW_WORD_DATA_SHIFT	4
+#define SSW_WORD_VPN_BITS	36
+#define SSW_WORD_MM_BITS	24
+
+#define SSW_WORD_FREE		0ULL
+#define SSW_WORD_FREEING	((u64)SSW_KIND_FREEING << SSW_WORD_KIND_SHIFT)
+#define SSW_WORD_BAD		((u64)SSW_KIND_BAD << SSW_WORD_KIND_SHIFT)
+#define SSW_WORD_SHMEM		((u64)SSW_KIND_SHMEM << SSW_WORD_KIND_SHIFT)
+#define SSW_WORD_ONE		(((u64)SSW_KIND_SHARED << SSW_WORD_KIND_SHIFT) | \
+				 (1ULL << SSW_WORD_DATA_SHIFT))
+#define SSW_WORD_COUNT_MAX	((1ULL << (64 - SSW_WORD_DATA_SHIFT)) - 1)
+
+static inline enum ssw_kind ssw_word_kind(u64 word)
+{
+	return (word >> SSW_WORD_KIND_SHIFT) & SSW_WORD_KIND_MASK;
+}
+
+static inline u64 ssw_word_data(u64 word)
+{
+	return word >> SSW_WORD_DATA_SHIFT;
+}
+
+/**
+ * ssw_word_excl - the word of a slot that one page table entry refers to
+ * @mm: id of the mm, 1 to 2^24 - 1; 0 if it has none
+ * @vpn: virtual page number
+ *
+ * Return: the word, without the cache bit; a count of one if @mm or @vpn
+ * cannot be expressed.
+ */
+static inline u64 ssw_word_excl(u32 mm, u64 vpn)
+{
+	if (!mm || mm >> SSW_WORD_MM_BITS || vpn >> SSW_WORD_VPN_BITS)
+		return SSW_WORD_ONE;
+	return (u64)SSW_KIND_EXCL << SSW_WORD_KIND_SHIFT |
+	       vpn << SSW_WORD_DATA_SHIFT |
+	       (u64)mm << (SSW_WORD_DATA_SHIFT + SSW_WORD_VPN_BITS);
+}
+
+static inline u32 ssw_word_mm(u64 word)
+{
+	return word >> (SSW_WORD_DATA_SHIFT + SSW_WORD_VPN_BITS);
+}
+
+static inline u64 ssw_word_vpn(u64 word)
+{
+	return ssw_word_data(word) & ((1ULL << SSW_WORD_VPN_BITS) - 1);
+}
+
+/**
+ * ssw_word_count - how many references there are, not counting the cache
+ * @word: the word
+ *
+ * Return: the number; 0 for a slot that is free, bad or being torn down.
+ */
+static inline u64 ssw_word_count(u64 word)
+{
+	switch (ssw_word_kind(word)) {
+	case SSW_KIND_EXCL:
+	case SSW_KIND_SHMEM:
+		return 1;
+	case SSW_KIND_SHARED:
+		return ssw_word_data(word);
+	default:
+		return 0;
+	}
+}
+
+/**
+ * ssw_word_dup - one more reference
+ * @old: the word
+ * @first: what it becomes, without the cache bit, if this is the first one
+ * @new: the next word
+ *
+ * Return: 0; -ENOENT if the slot is free, bad or being torn down; -EINVAL if
+ * it is shmem's, or gets that beside other references; -EOVERFLOW if the
+ * count cannot grow.
+ */
+static inline int ssw_word_dup(u64 old, u64 first, u64 *new)
+{
+	u64 cache = old & SSW_WORD_CACHE;
+	u64 count;
+
+	switch (ssw_word_kind(old)) {
+	case SSW_KIND_NONE:
+		if (!cache)
+			return -ENOENT;
+		*new = first | cache;
+		return 0;
+	case SSW_KIND_EXCL:
+	case SSW_KIND_SHARED:
+		if (ssw_word_kind(first) == SSW_KIND_SHMEM)
+			return -EINVAL;
+		count = ssw_word_count(old);
+		if (count == SSW_WORD_COUNT_MAX)
+			return -EOVERFLOW;
+		*new = (u64)SSW_KIND_SHARED << SSW_WORD_KIND_SHIFT |
+		       (count + 1) << SSW_WORD_DATA_SHIFT | cache;
+		return 0;
+	case SSW_KIND_SHMEM:
+		return -EINVAL;
+	default:
+		return -ENOENT;
+	}
+}
+
+/**
+ * ssw_word_put - one reference less
+ * @old: the word
+ * @new: the next word, SSW_WORD_FREEING if nothing refers to the slot any more
+ *
+ * Of two references that became one it is not known which is left, so the
+ * count stays one.
+ *
+ * Return: 0, or -ENOENT if there is no reference.
+ */
+static inline int ssw_word_put(u64 old, u64 *new)
+{
+	u64 cache = old & SSW_WORD_CACHE;
+	u64 count = ssw_word_count(old);
+
+	if (!count)
+		return -ENOENT;
+	if (count > 1)
+		*new = (u64)SSW_KIND_SHARED << SSW_WORD_KIND_SHIFT |
+		       (count - 1) << SSW_WORD_DATA_SHIFT | cache;
+	else
+		*new = cache ? cache : SSW_WORD_FREEING;
+	return 0;
+}
+
+/**
+ * ssw_word_cache - the slot gets into the swap cache
+ * @old: the word
+ * @new: the next word
+ *
+ * Return: 0; -EEXIST if it is there; -ENOENT if the slot is free, bad or being
+ * torn down.
+ */
+static inline int ssw_word_cache(u64 old, u64 *new)
+{
+	if (old & SSW_WORD_CACHE)
+		return -EEXIST;
+	if (!ssw_word_count(old))
+		return -ENOENT;
+	*new = old | SSW_WORD_CACHE;
+	return 0;
+}
+
+/**
+ * ssw_word_uncache - the slot leaves the swap cache
+ * @old: the word
+ * @new: the next word, SSW_WORD_FREEING if nothing refers to the slot any more
+ *
+ * Return: 0, or -ENOENT if it is not there.
+ */
+static inline int ssw_word_uncache(u64 old, u64 *new)
+{
+	if (!(old & SSW_WORD_CACHE))
+		return -ENOENT;
+	*new = old & ~SSW_WORD_CACHE;
+	if (!*new)
+		*new = SSW_WORD_FREEING;
+	return 0;
+}
+
+/**
+ * ssw_slot_cluster - the cluster of a slot
+ * @slots: the area's slots
+ * @slot: a slot, below ssw_slots.nr_slots
+ *
+ * Context: any.
+ * Return: the cluster.
+ */
+static inline struct ssw_cluster *ssw_slot_cluster(struct ssw_slots *slots,
+						   unsigned long slot)
+{
+	return &slots->cluster[slot >> SSW_CLUSTER_SHIFT];
+}
+
+/**
+ * ssw_slot_table - the table that has a slot's word
+ * @slots: the area's slots
+ * @slot: a slot, which need not exist
+ *
+ * Context: RCU read side.
+ * Return: the table, or NULL if the slot does not exist or its whole cluster
+ * is free.
+ */
+static inline struct ssw_table *ssw_slot_table(struct ssw_slots *slots,
+					       unsigned long slot)
+{
+	if (unlikely(slot >= slots->nr_slots))
+		return NULL;
+	return rcu_dereference(ssw_slot_cluster(slots, slot)->table);
+}
+
+/**
+ * ssw_slot_word - a slot's word
+ * @slots: the area's slots
+ * @slot: a slot, which need not exist
+ *
+ * Context: RCU read side.
+ * Return: the word, NULL if there is none, which means that the slot is free.
+ */
+static inline atomic64_t *ssw_slot_word(struct ssw_slots *slots,
+					unsigned long slot)
+{
+	struct ssw_table *table = ssw_slot_table(slots, slot);
+
+	return likely(table) ? &table->word[slot % SSW_CLUSTER_SLOTS] : NULL;
+}
+
+/**
+ * ssw_slot_read - a slot's word, as it is at the moment
+ * @slots: the area's slots
+ * @slot: a slot, which need not exist
+ *
+ * Context: RCU read side.
+ * Return: the word.
+ */
+static inline u64 ssw_slot_read(struct ssw_slots *slots, unsigned long slot)
+{
+	atomic64_t *word = ssw_slot_word(slots, slot);
+
+	return word ? atomic64_read(word) : SSW_WORD_FREE;
+}
+
+/**
+ * ssw_slot_dup - add a reference to a slot
+ * @slots: the area's slots
+ * @slot: the slot
+ * @first: the word to become if it is the first reference
+ *
+ * Context: RCU read side.
+ * Return: 0, or an errno as of ssw_word_dup().
+ */
+static inline int ssw_slot_dup(struct ssw_slots *slots, unsigned long slot,
+			       u64 first)
+{
+	atomic64_t *word = ssw_slot_word(slots, slot);
+	s64 old;
+	u64 new;
+	int err;
+
+	if (!word)
+		return -ENOENT;
+	old = atomic64_read(word);
+	do {
+		err = ssw_word_dup(old, first, &new);
+		if (err)
+			return err;
+	} while (!atomic64_try_cmpxchg(word, &old, new));
+	return 0;
+}
+
+/**
+ * ssw_slot_put - drop a reference to a slot
+ * @slots: the area's slots
+ * @slot: the slot
+ * @new: what the word became
+ *
+ * If @new is SSW_WORD_FREEING the slot is the caller's to tear down, and then
+ * to ssw_slot_free().
+ *
+ * Context: RCU read side.
+ * Return: 0, or -ENOENT if there was no reference.
+ */
+static inline int ssw_slot_put(struct ssw_slots *slots, unsigned long slot,
+			       u64 *new)
+{
+	atomic64_t *word = ssw_slot_word(slots, slot);
+	s64 old;
+	int err;
+
+	if (!word)
+		return -ENOENT;
+	old = atomic64_read(word);
+	do {
+		err = ssw_word_put(old, new);
+		if (err)
+			return err;
+	} while (!atomic64_try_cmpxchg(word, &old, *new));
+	return 0;
+}
+
+/**
+ * ssw_slot_cache - announce that a slot gets into the swap cache
+ * @slots: the area's slots
+ * @slot: the slot, which need not exist or be in use
+ *
+ * Context: RCU read side.
+ * Return: 0, or an errno as of ssw_word_cache().
+ */
+static inline int ssw_slot_cache(struct ssw_slots *slots, unsigned long slot)
+{
+	atomic64_t *word = ssw_slot_word(slots, slot);
+	s64 old;
+	u64 new;
+	int err;
+
+	if (!word)
+		return -ENOENT;
+	old = atomic64_read(word);
+	do {
+		err = ssw_word_cache(old, &new);
+		if (err)
+			return err;
+	} while (!atomic64_try_cmpxchg(word, &old, new));
+	return 0;
+}
+
+/**
+ * ssw_slot_uncache - a slot has left the swap cache
+ * @slots: the area's slots
+ * @slot: the slot
+ * @new: what the word became; see ssw_slot_put()
+ *
+ * Context: RCU read side.
+ * Return: 0, or -ENOENT if the slot was not in the swap cache.
+ */
+static inline int ssw_slot_uncache(struct ssw_slots *slots, unsigned long slot,
+				   u64 *new)
+{
+	atomic64_t *word = ssw_slot_word(slots, slot);
+	s64 old;
+	int err;
+
+	if (!word)
+		return -ENOENT;
+	old = atomic64_read(word);
+	do {
+		err = ssw_word_uncache(old, new);
+		if (err)
+			return err;
+	} while (!atomic64_try_cmpxchg(word, &old, *new));
+	return 0;
+}
+
+/**
+ * ssw_slot_free - give a slot back that is in SSW_KIND_FREEING
+ * @slots: the area's slots
+ * @slot: the slot, which the caller brought into that state and has torn down
+ *
+ * The caller has to count it by ssw_cluster_freed() then.
+ *
+ * Context: RCU read side.
+ */
+static inline void ssw_slot_free(struct ssw_slots *slots, unsigned long slot)
+{
+	/* Barrier A. Nobody else changes a word in this state. */
+	atomic64_set_release(ssw_slot_word(slots, slot), SSW_WORD_FREE);
+}
+
+/* cluster.c: mostly owner only, see there */
+void ssw_cluster_alloc(struct ssw_slots *slots, struct ssw_request *req);
+void ssw_cluster_returned(struct ssw_slots *slots, struct ssw_cluster *ci);
+struct ssw_cluster *ssw_cluster_to_discard(struct ssw_slots *slots);
+void ssw_cluster_discarded(struct ssw_slots *slots, struct ssw_cluster *ci);
+void ssw_slots_trim(struct ssw_slots *slots);
+void ssw_slots_lists_init(struct ssw_slots *slots);
+
+unsigned int ssw_cluster_freed(struct ssw_slots *slots, struct ssw_cluster *ci,
+			       unsigned int nr);
+unsigned int ssw_cluster_queue(struct ssw_slots *slots, struct ssw_cluster *ci);
+
+/* deleg.c */
+#define SSW_DELEG_BATCH_DEFAULT	64
+#define SSW_DELEG_BATCH_MAX		256
+/* As many as one request may read: a drain reads at most twice that. */
+#define SSW_DRAIN_WORDS		(16 * SSW_CLUSTER_SLOTS)
+extern unsigned int ssw_deleg_batch;
+void ssw_token_init(struct ssw_slots *slots);
+bool ssw_token_trylock(struct ssw_slots *slots);
+void ssw_token_release(struct ssw_slots *slots);
+unsigned int ssw_drain(struct ssw_slots *slots, const struct ssw_request *own,
+		       enum ssw_by by);
+bool ssw_request_delegate(struct ssw_slots *slots, struct ssw_request *req,
+			  void (*meanwhile)(void *), void *arg);
+
+/* slot.c */
+int ssw_table_init(void);
+struct ssw_table *ssw_table_alloc(void);
+void ssw_table_free(struct ssw_table *table);
+void ssw_table_free_rcu(struct ssw_table *table);
+unsigned long ssw_slot_next(struct ssw_slots *slots, unsigned long slot);
+
+#endif /* _MM_SCALESWAP_SLOT_H */
