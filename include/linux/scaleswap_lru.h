@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ScaleSwap: core-affine LRU shards, as the rest of mm sees them.
+ * ScaleSwap: core-affine LRU shards, as <linux/memcontrol.h> sees them.
  *
- * A memcg and node has one lruvec, the whole, and with scaleswap=lru up to one
+ * A memcg and node has one lruvec, the memcg's, and with scaleswap=lru up to one
  * more for each CPU, the shards. A number in the folio's flags says in which of
- * them the folio is; 0 is the whole. All that is counted per memcg and node
- * (statistics, workingset ages, congestion) stays with the whole; a shard has
+ * them the folio is; 0 is the memcg's. All that is counted per memcg and node
+ * (statistics, workingset ages, congestion) stays with the memcg's; a shard has
  * lists, their lock, their sizes, and the cost of reclaiming from them.
  *
  * Included by <linux/memcontrol.h>. The rules are in mm/scaleswap/lru.c.
@@ -48,9 +48,9 @@ struct scaleswap_shard {
  * @aged: the last one whose turn it was to have active pages deactivated
  * @forget: which one's cost of reclaim is looked at next
  * @newest: the clock that is furthest ahead
- * @clock: as in struct scaleswap_shard, of the whole's own lists
- * @seen: as in struct scaleswap_shard, of the whole's own lists
- * @cost: as in struct scaleswap_shard, of the whole's own lists
+ * @clock: as in struct scaleswap_shard, of the memcg's own lists
+ * @seen: as in struct scaleswap_shard, of the memcg's own lists
+ * @cost: as in struct scaleswap_shard, of the memcg's own lists
  * @shard: by number, from 1; NULL where no folio was yet. Once set it stays,
  *         until the memcg is freed
  */
@@ -67,26 +67,6 @@ struct scaleswap_shards {
 };
 
 DECLARE_STATIC_KEY_FALSE(scaleswap_lru_key);
-
-void __scaleswap_lru_assign(struct folio *folio);
-void __scaleswap_lru_refault(struct folio *folio, void *shadow);
-void *__scaleswap_lru_shadow(struct folio *folio, void *shadow);
-void __scaleswap_lru_free(struct lruvec *mlruvec);
-unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
-				    int zone_idx);
-void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon,
-			 unsigned long *file);
-void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cost);
-bool scaleswap_lru_refuse_gen(void);
-
-#ifdef CONFIG_LRU_GEN
-/* mm/vmscan.c, for ScaleSwap alone */
-void scaleswap_lru_gen_off(void);
-#else
-static inline void scaleswap_lru_gen_off(void)
-{
-}
-#endif
 
 /**
  * scaleswap_lru_on - are LRU lists sharded?
@@ -177,10 +157,10 @@ static inline bool scaleswap_lru_matches(const struct folio *folio,
 
 /**
  * scaleswap_lru_size - where the size of a list is kept
- * @lruvec: a shard or a whole
+ * @lruvec: a shard or a memcg's
  * @zid: zone
  * @lru: list
- * @own: where it is if @lruvec is a whole
+ * @own: where it is if @lruvec is a memcg's
  *
  * Context: any; writers hold @lruvec's lock.
  * Return: pointer to the number of pages in this list alone.
@@ -191,91 +171,6 @@ static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
 	if (scaleswap_lru_on() && lruvec->shard)
 		return &lruvec->shard->size[zid][lru];
 	return own;
-}
-
-/**
- * scaleswap_lru_total - size of a list over all shards
- * @lruvec: of a memcg and node
- * @lru: list
- * @zone_idx: highest zone to count
- * @own: pages in @lruvec's own list
- *
- * Context: any.
- * Return: pages; exact when nothing moves.
- */
-static inline unsigned long scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
-						int zone_idx, unsigned long own)
-{
-	if (scaleswap_lru_on())
-		return own + __scaleswap_lru_total(lruvec, lru, zone_idx);
-	return own;
-}
-
-/**
- * scaleswap_lru_assign - see to it that a folio has a shard, before it joins a list
- * @folio: charged, on no list
- *
- * Context: any but interrupts; may hold spinlocks with interrupts off, and does
- * not sleep.
- */
-static inline void scaleswap_lru_assign(struct folio *folio)
-{
-	if (scaleswap_lru_on())
-		__scaleswap_lru_assign(folio);
-}
-
-/**
- * scaleswap_lru_copy - let a folio have another one's shard
- * @new: on no list yet
- * @old: the one that it replaces
- *
- * Context: both locked.
- */
-static inline void scaleswap_lru_copy(struct folio *new, const struct folio *old)
-{
-	if (scaleswap_lru_on())
-		set_mask_bits(&new->flags, SCALESWAP_LRU_MASK,
-			      READ_ONCE(old->flags) & SCALESWAP_LRU_MASK);
-}
-
-/**
- * scaleswap_lru_shadow - note the shard of a folio that is evicted
- * @folio: the folio
- * @shadow: what is to be left in its place
- *
- * Context: any.
- * Return: what is to be left then.
- */
-static inline void *scaleswap_lru_shadow(struct folio *folio, void *shadow)
-{
-	if (scaleswap_lru_on())
-		return __scaleswap_lru_shadow(folio, shadow);
-	return shadow;
-}
-
-/**
- * scaleswap_lru_refault - let a folio that was evicted return to its shard
- * @folio: locked, charged, on no list
- * @shadow: what had been left in its place
- *
- * Context: does not sleep.
- */
-static inline void scaleswap_lru_refault(struct folio *folio, void *shadow)
-{
-	if (scaleswap_lru_on())
-		__scaleswap_lru_refault(folio, shadow);
-}
-
-/**
- * scaleswap_lru_free - free the shards of a memcg and node
- * @mlruvec: its lruvec, with all lists empty
- *
- * Context: any but interrupts.
- */
-static inline void scaleswap_lru_free(struct lruvec *mlruvec)
-{
-	if (scaleswap_lru_on())
-		__scaleswap_lru_free(mlruvec);
 }
 
 #else /* CONFIG_SCALESWAP_LRU */
@@ -306,48 +201,6 @@ static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
 						enum lru_list lru, unsigned long *own)
 {
 	return own;
-}
-
-static inline unsigned long scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
-						int zone_idx, unsigned long own)
-{
-	return own;
-}
-
-static inline void scaleswap_lru_assign(struct folio *folio)
-{
-}
-
-static inline void scaleswap_lru_copy(struct folio *new, const struct folio *old)
-{
-}
-
-static inline void *scaleswap_lru_shadow(struct folio *folio, void *shadow)
-{
-	return shadow;
-}
-
-static inline void scaleswap_lru_refault(struct folio *folio, void *shadow)
-{
-}
-
-static inline void scaleswap_lru_free(struct lruvec *mlruvec)
-{
-}
-
-static inline void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon,
-				       unsigned long *file)
-{
-}
-
-static inline void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file,
-					   unsigned long cost)
-{
-}
-
-static inline bool scaleswap_lru_refuse_gen(void)
-{
-	return false;
 }
 
 #endif /* CONFIG_SCALESWAP_LRU */

@@ -27,7 +27,7 @@
  *    A thread that sleeps before it polls, as it may while it reads ahead, hands its
  *    read over first: what it waits for may be that this read ends.
  * 3. A read that fails on the way of a driver, or that a queue refuses since it
- *    cannot poll any more, is done again by an ordinary bio; the folio stays locked.
+ *    cannot poll any more, is retried by an ordinary bio; the folio stays locked.
  *    So errors and retries are the base kernel's. That may block for as
  *    long as a queue is frozen, and a queue may be frozen until the worker has found
  *    a read ended: so the worker does not do it, and does not share bios with who does.
@@ -45,7 +45,6 @@
 #include <linux/psi.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/stat.h>
-#include <linux/scaleswap_read.h>
 #include <linux/swap.h>
 #include <linux/swapops.h>
 #include <linux/task_io_accounting_ops.h>
@@ -193,7 +192,7 @@ EXPORT_SYMBOL_GPL(scaleswap_read_done);
 /* An item each: one device may be frozen, and others not. */
 static void ssw_read_bio_retry(struct work_struct *work)
 {
-	struct ssw_read_bio *rb = container_of(work, struct ssw_read_bio, again);
+	struct ssw_read_bio *rb = container_of(work, struct ssw_read_bio, retry);
 	struct folio *folio = bio_first_folio_all(&rb->bio);
 
 	ssw_fallback(raw_smp_processor_id(), SSW_FB_POLL_UNFIT, 0);
@@ -653,21 +652,21 @@ static int __init ssw_fault_init(void)
 	ssw_reap_wq = alloc_workqueue("scaleswap_read", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI,
 				      1);
 	if (!ssw_reap_wq)
-		goto err_again_bios;
-	ssw_retry_wq = alloc_workqueue("scaleswap_again", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+		goto err_retry_bios;
+	ssw_retry_wq = alloc_workqueue("scaleswap_retry", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!ssw_retry_wq)
 		goto err_wq;
 	err = ssw_io_init();
 	if (err)
-		goto err_again_wq;
+		goto err_retry_wq;
 	static_branch_enable(&scaleswap_poll_key);
 	return 0;
 
-err_again_wq:
+err_retry_wq:
 	destroy_workqueue(ssw_retry_wq);
 err_wq:
 	destroy_workqueue(ssw_reap_wq);
-err_again_bios:
+err_retry_bios:
 	bioset_exit(&ssw_retry_bios);
 err_bios:
 	bioset_exit(&ssw_read_bios);

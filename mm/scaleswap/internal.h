@@ -34,12 +34,12 @@
 #include <linux/kobject.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
-#include <linux/scaleswap.h>
 #include <linux/seqlock.h>
 #include <linux/swap.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
 
+#include "hooks.h"
 #include "slot.h"
 
 /* Values of vm.scaleswap.bind that are not a CPU number. */

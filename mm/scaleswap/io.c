@@ -40,7 +40,6 @@
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
-#include <linux/scaleswap_read.h>
 #include <linux/sched/mm.h>
 #include <linux/swap.h>
 #include <linux/workqueue.h>
@@ -382,7 +381,7 @@ int __init ssw_io_init(void)
 	ssw_bio_batch_wq = alloc_workqueue("scaleswap_io", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	if (!ssw_bio_batch_wq)
 		goto err;
-	ssw_io_retry_wq = alloc_workqueue("scaleswap_redo", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	ssw_io_retry_wq = alloc_workqueue("scaleswap_io_retry", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!ssw_io_retry_wq)
 		goto err_wq;
 	return 0;

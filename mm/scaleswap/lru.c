@@ -2,7 +2,7 @@
 /*
  * ScaleSwap: core-affine LRU shards (ScaleSwap, FAST '26, "core-centric LRU").
  *
- * A memcg and node has the base kernel's lruvec, the whole, and a shard for each
+ * A memcg and node has the base kernel's lruvec, called the memcg's, and a shard for each
  * CPU, or for some that share one, that has put folios on a list. A folio keeps
  * the number of its shard in its flags from when it first joins a list until it
  * is freed. It goes with the folio through splits and migration, and through
@@ -15,7 +15,7 @@
  *    not change, and if it is not 0 then the folio's memcg and node have that
  *    shard. So folio_lruvec() gives one answer, and holding that lruvec's lock
  *    means holding the lock of the list that the folio is on.
- *    __scaleswap_lru_assign() sees to it, in folio_add_lru() and
+ *    __scaleswap_lru_assign() ensures it, in folio_add_lru() and
  *    mlock_new_folio(), which everything passes that was taken off or is new;
  *    reclaim puts back where it took from.
  * 2. A shard, once visible, stays until its memcg is freed, which no folio and
@@ -162,7 +162,7 @@ static struct scaleswap_shard *ssw_shard(struct lruvec *mlruvec, unsigned int id
 	return id && shards ? READ_ONCE(shards->shard[id]) : NULL;
 }
 
-/* The shard, or the whole where it is not there. */
+/* The shard, or the memcg's lruvec where there is none. */
 static struct lruvec *ssw_lruvec(struct lruvec *mlruvec, unsigned int id)
 {
 	struct scaleswap_shard *shard = ssw_shard(mlruvec, id);
@@ -293,8 +293,8 @@ void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon, unsigned l
 	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
 	unsigned int id;
 
-	*anon = READ_ONCE(whole->anon_cost);
-	*file = READ_ONCE(whole->file_cost);
+	*anon = READ_ONCE(mlruvec->anon_cost);
+	*file = READ_ONCE(mlruvec->file_cost);
 	for (id = 1; shards && id <= ssw_lru_shards; id++) {
 		struct scaleswap_shard *shard = READ_ONCE(shards->shard[id]);
 

@@ -20,7 +20,6 @@
 #include <linux/shrinker.h>
 
 #include "internal.h"
-#include "shadow.h"
 
 #define SSW_SHADOW_BITS	7
 #define SSW_SHADOW_LISTS	BIT(SSW_SHADOW_BITS)

@@ -19,7 +19,7 @@
  *   as fast as a busy one's, and where all are as busy nobody leaves his own.
  * - Where the shard has enough pages of one sort, but none of the other, others
  *   are asked for those: the balance between page cache and anonymous memory is
- *   the whole's.
+ *   the memcg's.
  * - Active anonymous pages are deactivated if there are too many in the memcg and
  *   node, a batch a call, as with one list; from the own shard or from one, in
  *   turn, that has too many by itself. Where pages are hot it may be most of them.
@@ -115,7 +115,7 @@ static const struct ssw_targets ssw_active_anon = {
 	.nr = { [LRU_ACTIVE_ANON] = 1 },
 };
 
-/* Shards by number; 0 is the whole's own lists. NULL where there is none. */
+/* Shards by number; 0 is the memcg's own lists. NULL where there is none. */
 static struct lruvec *ssw_lru_list(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 				   unsigned int id)
 {
@@ -282,7 +282,7 @@ static unsigned int ssw_lru_first(struct lruvec *mlruvec, struct scaleswap_shard
 	if (current_is_kswapd() || !mine || !ssw_lru_has(mine, want, zone_idx)) {
 		/* Nothing is his own. */
 		*own = UINT_MAX;
-		*next = ssw_lru_oldest(whole, shards, want, zone_idx);
+		*next = ssw_lru_oldest(mlruvec, shards, want, zone_idx);
 		return *next;
 	}
 	turn = ssw_lru_turn(mlruvec, shards, &shards->cursor, *own, want, zone_idx);
@@ -607,7 +607,7 @@ static struct lruvec *scaleswap_next_lruvec(struct lruvec *mlruvec)
 	shards = READ_ONCE(mlruvec->shards);
 	if (!shards)
 		return mlruvec;
-	/* Nobody's own is left out, and the whole's lists have their turn, too. */
+	/* No CPU's own is left out, and the memcg's own lists have their turn, too. */
 	id = ssw_lru_turn(mlruvec, shards, &shards->aged, UINT_MAX, &ssw_active_anon,
 			  MAX_NR_ZONES - 1);
 	return id == UINT_MAX ? mlruvec : ssw_lru_list(mlruvec, shards, id);

@@ -11,7 +11,7 @@
 
 #ifdef CONFIG_SCALESWAP_POLL
 
-#include <linux/scaleswap_read.h>
+#include <linux/scaleswap.h>
 
 static const struct scaleswap_read_ops *nvme_swap_ops(struct block_device *bdev)
 {

@@ -37,7 +37,7 @@ static void nvme_swap_alloc(struct nvme_dev *dev, unsigned int max)
 				   dev->ctrl.instance);
 	if (!swap->wq)
 		goto free_map;
-	INIT_WORK(&swap->again_work, nvme_swap_again);
+	INIT_WORK(&swap->retry_work, nvme_swap_retry);
 	INIT_DELAYED_WORK(&swap->watch, nvme_swap_watch);
 	init_llist_head(&swap->retry);
 	for (i = 0; i < max; i++) {

@@ -52,7 +52,6 @@
 #include <linux/fault-inject.h>
 #include <linux/llist.h>
 #include <linux/scaleswap.h>
-#include <linux/scaleswap_read.h>
 #include <linux/workqueue.h>
 
 #define NVME_SWAP_DEPTH		64
@@ -86,7 +85,7 @@ enum nvme_swap_state {
  * @q: the queue that it is on
  * @dma: @folio's address for the device
  * @start: when it was submitted, in jiffies
- * @node: on &nvme_swap.again
+ * @node: on &nvme_swap.retry
  * @gen: counts the reads that are over; what a cookie is compared with
  * @state: an enum nvme_swap_state
  * @acct: is it in the disk's statistics?
@@ -146,10 +145,10 @@ struct nvme_swap_queue {
  * @max: size of @queue
  * @granted: how many queues the controller has, all sorts, and doorbells for
  * @map: which of @queue a CPU uses
- * @wq: for @again_work, which may block as long as a disk is frozen; the watchdog,
+ * @wq: for @retry_work, which may block as long as a disk is frozen; the watchdog,
  *      which may have to end that, is on another one
- * @again_work: tells mm of the slots on @again
- * @again: slots given up
+ * @retry_work: tells mm of the slots on @retry
+ * @retry: slots given up
  * @watch: the watchdog, on nvme_reset_wq; armed while there are reads
  * @fail: makes reads fail, for tests
  * @queue: the queues; which of them exist differs from one reset to the next
@@ -160,8 +159,8 @@ struct nvme_swap {
 	unsigned int granted;
 	struct blk_mq_queue_map map;
 	struct workqueue_struct *wq;
-	struct work_struct again_work;
-	struct llist_head again;
+	struct work_struct retry_work;
+	struct llist_head retry;
 	struct delayed_work watch;
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 	struct fault_attr fail;
@@ -239,12 +238,12 @@ static void nvme_swap_end(struct nvme_swap_slot *slot, bool good)
 	/* Pairs with nvme_swap_done(), as above. */
 	smp_store_release(&slot->gen, gen);
 	llist_add(&slot->node, &swap->retry);
-	queue_work(swap->wq, &swap->again_work);
+	queue_work(swap->wq, &swap->retry_work);
 }
 
-static void nvme_swap_again(struct work_struct *work)
+static void nvme_swap_retry(struct work_struct *work)
 {
-	struct nvme_swap *swap = container_of(work, struct nvme_swap, again_work);
+	struct nvme_swap *swap = container_of(work, struct nvme_swap, retry_work);
 	struct nvme_swap_slot *slot, *next;
 
 	llist_for_each_entry_safe(slot, next, llist_del_all(&swap->retry), node) {

@@ -1,0 +1,786 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ScaleSwap: what the rest of mm calls; included by mm/internal.h.
+ *
+ * A call costs one static branch where ScaleSwap is off, and nothing without
+ * CONFIG_SCALESWAP. <linux/scaleswap.h> is for the kernel outside of mm/, and
+ * <linux/scaleswap_lru.h> has what <linux/memcontrol.h> needs inline.
+ */
+#ifndef _MM_SCALESWAP_HOOKS_H
+#define _MM_SCALESWAP_HOOKS_H
+
+#include <linux/gfp_types.h>
+#include <linux/jump_label.h>
+#include <linux/list_lru.h>
+#include <linux/memcontrol.h>
+#include <linux/mm_types.h>
+#include <linux/scaleswap.h>
+#include <linux/scaleswap_lru.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+struct mempolicy;
+struct swap_iocb;
+struct vm_fault;
+struct writeback_control;
+union swap_header;
+
+/* --- areas and slots --------------------------------------------------------- */
+
+/* log2 of the slots that share a swap address space, with its lock: a cluster */
+#define SCALESWAP_SWAPCACHE_SHIFT	9
+
+/*
+ * What the swap code does for a per-core area: for types of which
+ * scaleswap_bound() is true. Without CONFIG_SCALESWAP it never is, and then
+ * these are declared but not called.
+ */
+void scaleswap_uncache(swp_entry_t entry, unsigned int nr);
+int scaleswap_duplicate(swp_entry_t entry, unsigned char usage, int nr);
+bool scaleswap_free(swp_entry_t entry, unsigned int nr);
+int scaleswap_count(swp_entry_t entry);
+bool scaleswap_has_cache(swp_entry_t entry);
+bool scaleswap_only_cache(swp_entry_t entry, unsigned int nr);
+bool scaleswap_swapped(swp_entry_t entry, unsigned int nr);
+unsigned int scaleswap_next_inuse(struct swap_info_struct *si, unsigned int prev);
+swp_entry_t scaleswap_alloc_type(unsigned int type);
+unsigned short scaleswap_cgroup_record(swp_entry_t entry, unsigned short id,
+				       unsigned int nr);
+unsigned short scaleswap_cgroup_cmpxchg(swp_entry_t entry, unsigned short old,
+					unsigned short new);
+unsigned short scaleswap_cgroup_id(swp_entry_t entry);
+
+#ifdef CONFIG_SCALESWAP
+
+extern s16 scaleswap_home[];
+
+int __scaleswap_swapon(struct swap_info_struct *si, const union swap_header *header);
+void __scaleswap_enabled(struct swap_info_struct *si);
+void __scaleswap_close(struct swap_info_struct *si);
+void __scaleswap_swapoff(struct swap_info_struct *si);
+int __scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
+			   unsigned long addr);
+unsigned int __scaleswap_inuse(const struct swap_info_struct *si);
+bool __scaleswap_shown(const struct swap_info_struct *si);
+unsigned long __scaleswap_free_pages(unsigned long free, unsigned long total);
+bool __scaleswap_has_areas(void);
+bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry);
+void __scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry);
+void __scaleswap_table_full(void);
+bool __scaleswap_throttle(void);
+
+/* mm/swapfile.c, for ScaleSwap alone */
+int swap_area_reclaim(struct swap_info_struct *si, unsigned long offset);
+void swap_area_discard(struct swap_info_struct *si, pgoff_t start, pgoff_t nr);
+
+/**
+ * scaleswap_bound - has this area a home CPU?
+ * @type: swap type of an area that is on or being turned on or off
+ *
+ * A bound area is found through the per-CPU search orders and never stands on
+ * the base kernel's list of available areas.
+ *
+ * Context: any; a stable answer from swapon's __scaleswap_swapon() to
+ * swapoff's __scaleswap_swapoff().
+ * Return: true for a per-core area, false for a plain one.
+ */
+static inline bool scaleswap_bound(unsigned int type)
+{
+	return static_branch_unlikely(&scaleswap_key) &&
+	       READ_ONCE(scaleswap_home[type]) >= 0;
+}
+
+/**
+ * scaleswap_swapcache_shift - size of a swap address space
+ * @shift: log2 of its slots without ScaleSwap
+ *
+ * Context: any. Changes only at boot, before there are areas.
+ * Return: log2 of its slots.
+ */
+static inline unsigned int scaleswap_swapcache_shift(unsigned int shift)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return SCALESWAP_SWAPCACHE_SHIFT;
+	return shift;
+}
+
+/**
+ * scaleswap_swapcache_pages - size of a swap address space
+ * @pages: its slots without ScaleSwap
+ *
+ * Context: any. Changes only at boot, before there are areas.
+ * Return: its slots.
+ */
+static inline unsigned long scaleswap_swapcache_pages(unsigned long pages)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return 1UL << SCALESWAP_SWAPCACHE_SHIFT;
+	return pages;
+}
+
+/**
+ * scaleswap_swapcache_index - in which swap address space of its area a slot is
+ * @offset: the slot
+ * @shift: log2 of the slots of one without ScaleSwap
+ *
+ * As @offset >> scaleswap_swapcache_shift(@shift), but with ScaleSwap off the
+ * shift is by a constant, as before.
+ *
+ * Context: any. Changes only at boot, before there are areas.
+ * Return: the index.
+ */
+static inline pgoff_t scaleswap_swapcache_index(pgoff_t offset, unsigned int shift)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return offset >> SCALESWAP_SWAPCACHE_SHIFT;
+	return offset >> shift;
+}
+
+/**
+ * scaleswap_swapon - bind a new area as vm.scaleswap.bind says
+ * @si: the area, its size known but without a swap map yet; its inode may be
+ *      locked
+ * @header: what is written in its first page
+ *
+ * A per-core area, of which scaleswap_bound() is true from here on, gets
+ * everything that it needs instead of a swap map and of clusters.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or a negative errno (-ENOMEM, -EINVAL if the header lists
+ * impossible bad pages) and swapon has to fail. Undone by scaleswap_swapoff(),
+ * which may be called whether this was or not.
+ */
+static inline int scaleswap_swapon(struct swap_info_struct *si,
+				   const union swap_header *header)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return __scaleswap_swapon(si, header);
+	return 0;
+}
+
+/**
+ * scaleswap_enabled_area - let CPUs find an area that has just been enabled
+ * @si: the area, SWP_WRITEOK set and its priority known
+ *
+ * Also for an area that has been enabled again because swapoff failed.
+ *
+ * Context: process context, may sleep.
+ */
+static inline void scaleswap_enabled_area(struct swap_info_struct *si)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		__scaleswap_enabled(si);
+}
+
+/**
+ * scaleswap_close - stop allocation from an area that is being turned off
+ * @si: the area, no longer SWP_WRITEOK
+ *
+ * When it returns, no more slots are taken. Undone by scaleswap_enabled_area().
+ *
+ * Context: process context, may sleep.
+ */
+static inline void scaleswap_close(struct swap_info_struct *si)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		__scaleswap_close(si);
+}
+
+/**
+ * scaleswap_dup_mapped - add a reference that a page table entry is to hold
+ * @entry: the entry
+ * @mm: the mm
+ * @addr: the address in it
+ *
+ * swap_duplicate(), and for a per-core area it is noted who refers to the slot.
+ *
+ * Context: page table lock held.
+ * Return: 0; for a plain area what swap_duplicate() returns.
+ */
+static inline int scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
+				       unsigned long addr)
+{
+	if (scaleswap_bound(swp_type(entry)))
+		return __scaleswap_dup_mapped(entry, mm, addr);
+	return swap_duplicate(entry);
+}
+
+/**
+ * scaleswap_inuse - how many pages of an area are in use
+ * @si: the area
+ *
+ * Context: any. Zero is exact once nothing is allocated any more.
+ * Return: pages.
+ */
+static inline unsigned int scaleswap_inuse(const struct swap_info_struct *si)
+{
+	if (scaleswap_bound(si->type))
+		return __scaleswap_inuse(si);
+	return READ_ONCE(si->inuse_pages);
+}
+
+/**
+ * scaleswap_shown - is an area to be shown in /proc/swaps?
+ * @si: the area
+ *
+ * Context: swapon_mutex held.
+ * Return: true from when it is enabled until it is torn down.
+ */
+static inline bool scaleswap_shown(const struct swap_info_struct *si)
+{
+	if (scaleswap_bound(si->type))
+		return __scaleswap_shown(si);
+	return si->swap_map;
+}
+
+/**
+ * scaleswap_slot_cached - is a slot in the swap cache, or about to be?
+ * @si: the area
+ * @offset: the slot
+ *
+ * Context: any in which the area cannot go away.
+ * Return: true if so; it may change at once if the caller does not prevent it.
+ */
+static inline bool scaleswap_slot_cached(const struct swap_info_struct *si,
+					 unsigned long offset)
+{
+	if (scaleswap_bound(si->type))
+		return scaleswap_has_cache(swp_entry(si->type, offset));
+	return READ_ONCE(si->swap_map[offset]) & SWAP_HAS_CACHE;
+}
+
+/**
+ * scaleswap_free_pages - swap pages that are free, exactly
+ * @free: what nr_swap_pages says, which CPUs may not have told everything yet
+ * @total: all swap pages
+ *
+ * Context: any. May be off while pages are swapped.
+ * Return: pages, at most @total.
+ */
+static inline unsigned long scaleswap_free_pages(unsigned long free,
+						 unsigned long total)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return __scaleswap_free_pages(free, total);
+	return free;
+}
+
+/**
+ * scaleswap_has_areas - are there per-core areas?
+ *
+ * Counting what is in use takes a while for a per-core area, and mms go on being
+ * swapped out meanwhile. So drain_mmlist() does not count, and keeps the mms.
+ *
+ * Context: swapon_mutex held, so that none comes.
+ * Return: true if so, also if the only one is being turned off.
+ */
+static inline bool scaleswap_has_areas(void)
+{
+	return scaleswap_on() && __scaleswap_has_areas();
+}
+
+/**
+ * scaleswap_swapoff - forget an area
+ * @si: the area, out of use but still SWP_USED and with its file open
+ *
+ * Context: process context, may sleep.
+ */
+static inline void scaleswap_swapoff(struct swap_info_struct *si)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		__scaleswap_swapoff(si);
+}
+
+/**
+ * scaleswap_alloc_swap - allocate swap space for a folio, own area first
+ * @folio: the folio to swap out
+ * @entry: where the first slot goes; .val is 0 if none was to be had
+ *
+ * Context: process context, may sleep.
+ * @entry->val has to be 0.
+ *
+ * Return: true if @entry is the answer, and 0 is one. False if there is no
+ * per-core area, or none has room and there are plain ones: then the caller has
+ * to go on as the base kernel does.
+ */
+static inline bool scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return __scaleswap_alloc_swap(folio, entry);
+	return false;
+}
+
+/**
+ * scaleswap_alloc_plain - count what an allocation got after
+ * scaleswap_alloc_swap() had returned false
+ * @folio: the folio to swap out
+ * @entry: its first slot, .val is 0 if there was none
+ *
+ * Context: process context. The slots are still the caller's, so the area
+ * cannot go away.
+ */
+static inline void scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		__scaleswap_alloc_plain(folio, entry);
+}
+
+/**
+ * scaleswap_throttle - slow a task down whose cgroup does too much swap I/O
+ *
+ * Schedules the throttling against the device that the CPU would swap to. The
+ * base kernel takes the first one on its list of available areas, where
+ * per-core areas are not.
+ *
+ * Context: process context, does not sleep. For CONFIG_MEMCG with
+ * CONFIG_BLK_CGROUP only.
+ * Return: true if done, false if no per-core area has a device and room.
+ */
+static inline bool scaleswap_throttle(void)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		return __scaleswap_throttle();
+	return false;
+}
+
+/**
+ * scaleswap_table_full - say that swapon fails because all types are in use
+ *
+ * The errno for it is EPERM, which sounds like something else.
+ *
+ * Context: any.
+ */
+static inline void scaleswap_table_full(void)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		__scaleswap_table_full();
+}
+
+#else /* CONFIG_SCALESWAP */
+
+static inline unsigned int scaleswap_swapcache_shift(unsigned int shift)
+{
+	return shift;
+}
+
+static inline unsigned long scaleswap_swapcache_pages(unsigned long pages)
+{
+	return pages;
+}
+
+static inline pgoff_t scaleswap_swapcache_index(pgoff_t offset, unsigned int shift)
+{
+	return offset >> shift;
+}
+
+static inline bool scaleswap_bound(unsigned int type)
+{
+	return false;
+}
+
+static inline int scaleswap_swapon(struct swap_info_struct *si,
+				   const union swap_header *header)
+{
+	return 0;
+}
+
+static inline void scaleswap_enabled_area(struct swap_info_struct *si)
+{
+}
+
+static inline void scaleswap_close(struct swap_info_struct *si)
+{
+}
+
+static inline void scaleswap_swapoff(struct swap_info_struct *si)
+{
+}
+
+static inline int scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
+				       unsigned long addr)
+{
+	return swap_duplicate(entry);
+}
+
+static inline unsigned int scaleswap_inuse(const struct swap_info_struct *si)
+{
+	return READ_ONCE(si->inuse_pages);
+}
+
+static inline bool scaleswap_shown(const struct swap_info_struct *si)
+{
+	return si->swap_map;
+}
+
+static inline bool scaleswap_slot_cached(const struct swap_info_struct *si,
+					 unsigned long offset)
+{
+	return READ_ONCE(si->swap_map[offset]) & SWAP_HAS_CACHE;
+}
+
+static inline unsigned long scaleswap_free_pages(unsigned long free,
+						 unsigned long total)
+{
+	return free;
+}
+
+static inline bool scaleswap_has_areas(void)
+{
+	return false;
+}
+
+static inline bool scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
+{
+	return false;
+}
+
+static inline void scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
+{
+}
+
+static inline bool scaleswap_throttle(void)
+{
+	return false;
+}
+
+static inline void scaleswap_table_full(void)
+{
+}
+
+#endif /* CONFIG_SCALESWAP */
+
+/* --- shadow nodes of the swap cache -------------------------------------------- */
+
+struct list_lru *__scaleswap_shadow_lru(const struct address_space *mapping);
+unsigned long __scaleswap_shadow_count(struct shrink_control *sc);
+unsigned long __scaleswap_shadow_scan(struct shrink_control *sc, list_lru_walk_cb isolate);
+
+/**
+ * scaleswap_shadow_lru - where a mapping has its shadow nodes
+ * @mapping: of a file, or a swap address space, which has no inode
+ * @lru: where without ScaleSwap
+ *
+ * Context: any.
+ * Return: the list; the same for as long as @mapping exists.
+ */
+static inline struct list_lru *scaleswap_shadow_lru(const struct address_space *mapping,
+						    struct list_lru *lru)
+{
+	if (scaleswap_on() && !mapping->host)
+		return __scaleswap_shadow_lru(mapping);
+	return lru;
+}
+
+/**
+ * scaleswap_shadow_count - shadow nodes that are on ScaleSwap's lists
+ * @sc: as the shrinker got it
+ *
+ * Context: a shrinker's count callback.
+ * Return: tree nodes.
+ */
+static inline unsigned long scaleswap_shadow_count(struct shrink_control *sc)
+{
+	return scaleswap_on() ? __scaleswap_shadow_count(sc) : 0;
+}
+
+/**
+ * scaleswap_shadow_scan - free shadow nodes from ScaleSwap's lists
+ * @sc: as the shrinker got it, with what is left to scan
+ * @isolate: frees one
+ *
+ * Context: a shrinker's scan callback.
+ * Return: tree nodes freed.
+ */
+static inline unsigned long scaleswap_shadow_scan(struct shrink_control *sc,
+						  list_lru_walk_cb isolate)
+{
+	return scaleswap_on() ? __scaleswap_shadow_scan(sc, isolate) : 0;
+}
+
+/* --- LRU shards ---------------------------------------------------------------- */
+
+#ifdef CONFIG_SCALESWAP_LRU
+
+void __scaleswap_lru_assign(struct folio *folio);
+void __scaleswap_lru_refault(struct folio *folio, void *shadow);
+void *__scaleswap_lru_shadow(struct folio *folio, void *shadow);
+void __scaleswap_lru_free(struct lruvec *mlruvec);
+unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
+				    int zone_idx);
+void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon,
+			 unsigned long *file);
+void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cost);
+bool scaleswap_lru_refuse_gen(void);
+
+#ifdef CONFIG_LRU_GEN
+/* mm/vmscan.c, for ScaleSwap alone */
+void scaleswap_lru_gen_off(void);
+#else
+static inline void scaleswap_lru_gen_off(void)
+{
+}
+#endif
+
+/**
+ * scaleswap_lru_total - size of a list over all shards
+ * @lruvec: of a memcg and node
+ * @lru: list
+ * @zone_idx: highest zone to count
+ * @own: pages in @lruvec's own list
+ *
+ * Context: any.
+ * Return: pages; exact when nothing moves.
+ */
+static inline unsigned long scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
+						int zone_idx, unsigned long own)
+{
+	if (scaleswap_lru_on())
+		return own + __scaleswap_lru_total(lruvec, lru, zone_idx);
+	return own;
+}
+
+/**
+ * scaleswap_lru_assign - see to it that a folio has a shard, before it joins a list
+ * @folio: charged, on no list
+ *
+ * Context: any but interrupts; may hold spinlocks with interrupts off, and does
+ * not sleep.
+ */
+static inline void scaleswap_lru_assign(struct folio *folio)
+{
+	if (scaleswap_lru_on())
+		__scaleswap_lru_assign(folio);
+}
+
+/**
+ * scaleswap_lru_copy - let a folio have another one's shard
+ * @new: on no list yet
+ * @old: the one that it replaces
+ *
+ * Context: both locked.
+ */
+static inline void scaleswap_lru_copy(struct folio *new, const struct folio *old)
+{
+	if (scaleswap_lru_on())
+		set_mask_bits(&new->flags, SCALESWAP_LRU_MASK,
+			      READ_ONCE(old->flags) & SCALESWAP_LRU_MASK);
+}
+
+/**
+ * scaleswap_lru_shadow - note the shard of a folio that is evicted
+ * @folio: the folio
+ * @shadow: what is to be left in its place
+ *
+ * Context: any.
+ * Return: what is to be left then.
+ */
+static inline void *scaleswap_lru_shadow(struct folio *folio, void *shadow)
+{
+	if (scaleswap_lru_on())
+		return __scaleswap_lru_shadow(folio, shadow);
+	return shadow;
+}
+
+/**
+ * scaleswap_lru_refault - let a folio that was evicted return to its shard
+ * @folio: locked, charged, on no list
+ * @shadow: what had been left in its place
+ *
+ * Context: does not sleep.
+ */
+static inline void scaleswap_lru_refault(struct folio *folio, void *shadow)
+{
+	if (scaleswap_lru_on())
+		__scaleswap_lru_refault(folio, shadow);
+}
+
+/**
+ * scaleswap_lru_free - free the shards of a memcg and node
+ * @mlruvec: its lruvec, with all lists empty
+ *
+ * Context: any but interrupts.
+ */
+static inline void scaleswap_lru_free(struct lruvec *mlruvec)
+{
+	if (scaleswap_lru_on())
+		__scaleswap_lru_free(mlruvec);
+}
+
+#else /* CONFIG_SCALESWAP_LRU */
+
+static inline unsigned long scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
+						int zone_idx, unsigned long own)
+{
+	return own;
+}
+
+static inline void scaleswap_lru_assign(struct folio *folio)
+{
+}
+
+static inline void scaleswap_lru_copy(struct folio *new, const struct folio *old)
+{
+}
+
+static inline void *scaleswap_lru_shadow(struct folio *folio, void *shadow)
+{
+	return shadow;
+}
+
+static inline void scaleswap_lru_refault(struct folio *folio, void *shadow)
+{
+}
+
+static inline void scaleswap_lru_free(struct lruvec *mlruvec)
+{
+}
+
+static inline void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon,
+				       unsigned long *file)
+{
+}
+
+static inline void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file,
+					   unsigned long cost)
+{
+}
+
+static inline bool scaleswap_lru_refuse_gen(void)
+{
+	return false;
+}
+
+#endif /* CONFIG_SCALESWAP_LRU */
+
+/* --- critical reads, and writes of several pages --------------------------------- */
+
+/* swap_vma_readahead(), which only its own file knows */
+typedef struct folio *(*ssw_readahead_fn)(swp_entry_t entry, gfp_t gfp,
+					  struct mempolicy *mpol, pgoff_t ilx,
+					  struct vm_fault *vmf);
+
+#ifdef CONFIG_SCALESWAP_POLL
+
+DECLARE_STATIC_KEY_FALSE(scaleswap_poll_key);
+
+struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy *mpol,
+				 pgoff_t ilx, struct vm_fault *vmf,
+				 ssw_readahead_fn vma_readahead);
+bool __scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
+			     struct swap_iocb **plug);
+bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
+			      struct swap_info_struct *si);
+
+/**
+ * scaleswap_poll_on - are critical reads treated apart?
+ *
+ * Context: any.
+ * Return: true with scaleswap=on or scaleswap=poll, from early in boot on.
+ */
+static inline bool scaleswap_poll_on(void)
+{
+	return static_branch_unlikely(&scaleswap_poll_key);
+}
+
+#else /* CONFIG_SCALESWAP_POLL */
+
+static inline bool scaleswap_poll_on(void)
+{
+	return false;
+}
+
+static inline struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp,
+					       struct mempolicy *mpol, pgoff_t ilx,
+					       struct vm_fault *vmf,
+					       ssw_readahead_fn vma_readahead)
+{
+	return NULL;
+}
+
+static inline bool __scaleswap_read_submit(struct folio *folio,
+					   struct swap_info_struct *si,
+					   struct swap_iocb **plug)
+{
+	return false;
+}
+
+static inline bool __scaleswap_write_submit(struct folio *folio,
+					    struct writeback_control *wbc,
+					    struct swap_info_struct *si)
+{
+	return false;
+}
+
+#endif /* CONFIG_SCALESWAP_POLL */
+
+/**
+ * scaleswap_swapin - swap in a page that a fault waits for, and its neighbours
+ * @entry: where it is
+ * @gfp: for the page; neighbours are read without direct reclaim
+ * @mpol: policy of the pages' memory
+ * @ilx: for interleaving
+ * @vmf: the fault if neighbours are to be found by address, or NULL
+ * @vma_readahead: swap_vma_readahead() then, or NULL for swap_cluster_readahead()
+ *
+ * To be called where scaleswap_poll_on(). The page is read first, then come
+ * neighbours, then the page is polled for, for a limited time.
+ *
+ * Context: process context, may sleep; no folio is locked. The caller has a
+ * reference on the area's users, or is its swapoff.
+ * Return: the folio, with a reference, maybe still locked and being read; NULL if
+ * there is no memory or the entry is not in use any more.
+ */
+static inline struct folio *scaleswap_swapin(swp_entry_t entry, gfp_t gfp,
+					     struct mempolicy *mpol, pgoff_t ilx,
+					     struct vm_fault *vmf,
+					     ssw_readahead_fn vma_readahead)
+{
+	return __scaleswap_swapin(entry, gfp, mpol, ilx, vmf, vma_readahead);
+}
+
+/**
+ * scaleswap_skip_busy - is a page that somebody is busy with not worth a wait?
+ * @gfp: what swap-in of it would be called with
+ *
+ * Context: any.
+ * Return: true for neighbours of a page that a thread waits for.
+ */
+static inline bool scaleswap_skip_busy(gfp_t gfp)
+{
+	return scaleswap_poll_on() && !(gfp & __GFP_DIRECT_RECLAIM);
+}
+
+/**
+ * scaleswap_read_submit - submit a critical read on a queue that is polled, or
+ *                         collect pages that nobody waits for in one bio
+ * @folio: locked, in the swap cache, to be read from the device
+ * @si: its area
+ * @plug: as given to swap_read_folio(); says whether the page is critical
+ *
+ * Context: process context, may sleep.
+ * Return: false if the caller has to read it.
+ */
+static inline bool scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
+					 struct swap_iocb **plug)
+{
+	return scaleswap_poll_on() && __scaleswap_read_submit(folio, si, plug);
+}
+
+/**
+ * scaleswap_write_submit - collect pages that are to be written in one bio
+ * @folio: locked, in the swap cache, dirty; unlocked and under writeback if taken
+ * @wbc: who writes it
+ * @si: its area
+ *
+ * Without a plug nothing is collected.
+ *
+ * Context: process context, may sleep.
+ * Return: false if the caller has to write it.
+ */
+static inline bool scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
+					  struct swap_info_struct *si)
+{
+	return scaleswap_poll_on() && __scaleswap_write_submit(folio, wbc, si);
+}
+
+#endif /* _MM_SCALESWAP_HOOKS_H */
