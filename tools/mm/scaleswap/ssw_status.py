@@ -45,7 +45,7 @@ MEMORY = ('tables', 'table_bytes')
 # The order to print in; counters a newer kernel has come after these, by name.
 STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
          'deleg_allocs', 'deleg_requester', 'deleg_holder', 'deleg_delegator', 'deleg_waits',
-         'deleg_frees', 'deleg_queue_max')
+         'deleg_frees', 'deleg_queue_max', 'reclaim_again')
 FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap', 'no_shard',
             'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch')
 # This one counts folios, and is about LRU lists.
@@ -61,6 +61,7 @@ LRU = ('shards', 'allocated', 'shard_bytes', 'returned', 'foreign')
 TUNABLES = ('wake_threshold', 'batch')
 # These count events, not pages; the last one is no counter, but a maximum.
 DELEG = 'deleg_'
+RECLAIM = 'reclaim_'
 QUEUE_MAX = 'deleg_queue_max'
 
 
@@ -210,7 +211,7 @@ def memory(status):
 def pages(status):
     """Counters in pages, as (name, number)."""
     return ([(name, value) for name, value in status['stats'].items()
-             if not name.startswith(DELEG)] +
+             if not name.startswith((DELEG, RECLAIM))] +
             [('fallback/' + name, value) for name, value in status['fallback'].items()
              if name != NO_SHARD and name not in POLL])
 
@@ -218,6 +219,11 @@ def pages(status):
 def delegation(status):
     """Counters of events in the queues of areas, as (name, number)."""
     return [(name, value) for name, value in status['stats'].items() if name.startswith(DELEG)]
+
+
+def reclaim(status):
+    """Counters of events in reclaim, as (name, number)."""
+    return [(name, value) for name, value in status['stats'].items() if name.startswith(RECLAIM)]
 
 
 def lru(status):
@@ -292,7 +298,8 @@ def render_empty(status):
     if MODE in status['fault']:
         lines.append('pages that faults wait for: mode %s' % status['fault'][MODE])
     # The areas that were there before have left their marks.
-    values = counted(pages(status) + delegation(status) + lru(status) + fault(status))
+    values = counted(pages(status) + delegation(status) + reclaim(status) + lru(status) +
+                     fault(status))
     if values:
         lines += ['', 'since boot, what is not 0:']
         lines += ['  ' + line for line in table([[name, str(value)] for name, value in values],
@@ -322,6 +329,7 @@ def render(status):
     lines += memory(status)
     counters = [('pages allocated since boot, and why not from an own area:', pages(status)),
                 ('delegation since boot, in events:', delegation(status)),
+                ('reclaim since boot, in events:', reclaim(status)),
                 ('tunables:', [('deleg/' + name, value)
                                for name, value in status['deleg'].items()])]
     for title, values in counters:

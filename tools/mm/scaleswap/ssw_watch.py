@@ -90,6 +90,9 @@ def render(before, after, seconds):
     if events:
         lines.append('events/s: ' + rates(ssw_status.delegation(before), events, seconds) +
                      ('' if longest is None else '; longest queue since boot %d' % longest))
+    events = ssw_status.reclaim(after)
+    if events:
+        lines.append('reclaim, events/s: ' + rates(ssw_status.reclaim(before), events, seconds))
     shards = ssw_status.lru(after)
     if shards:
         size = after['lru'].get('bytes')

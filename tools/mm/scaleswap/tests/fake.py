@@ -44,8 +44,8 @@ def is_new(line):
     """Is this line of a recording a file that kernels without slot tables lack?"""
     name = line.split(' ')[0]
     return (name.rpartition('/')[2] in ('tables', 'table_bytes', 'no_table', 'no_rmap') or
-            '/stats/deleg_' in name or '/scaleswap/deleg/' in name or is_lru(line) or
-            is_poll(line))
+            '/stats/deleg_' in name or '/stats/reclaim_' in name or
+            '/scaleswap/deleg/' in name or is_lru(line) or is_poll(line))
 
 
 def is_lru(line):
