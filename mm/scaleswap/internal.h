@@ -41,6 +41,7 @@
 
 #include "hooks.h"
 #include "slot.h"
+#include "stat.h"
 
 /* Values of vm.scaleswap.bind that are not a CPU number. */
 #define SSW_BIND_OFF	(-1)
@@ -70,121 +71,6 @@ enum ssw_mech {
 	SSW_MECH_ZBATCH,
 	SSW_MECH_DEFRAG,
 	SSW_NR_MECHS,
-};
-
-/**
- * enum ssw_stat_item - where swap slots came from, what LRU shards did, how pages
- *                      that faults waited for were read
- * @SSW_ALLOC_OWN: an area homed on the allocating CPU
- * @SSW_ALLOC_NODE: another CPU's area, same node
- * @SSW_ALLOC_REMOTE: another CPU's area, other node
- * @SSW_ALLOC_PLAIN: a plain area
- * @SSW_ALLOC_FAIL: none; every area was full, or the plain ones had no block of
- *                  the folio's order
- * @SSW_LRU_RETURNED: refaults that knew the shard that they had been in
- * @SSW_LRU_FOREIGN: times that direct reclaim began elsewhere than at its CPU's
- *                   shard, as that was behind. Not in pages, as the others are
- * @SSW_READ_DIRECT: read on a queue of the driver's own
- * @SSW_READ_BIO: read by a polled bio
- * @SSW_READ_IRQ: read from a device, neither of these
- * @SSW_READ_LATE: polled for in vain, and handed over to the worker
- * @SSW_READ_RETRIED: read again by an ordinary bio, as a first read failed
- * @SSW_IO_BATCHES: bios made for neighbours on a device, written or read ahead
- * @SSW_IO_BATCHED: pages in these
- * @SSW_RECLAIM_RETRIED: times that a memcg's reclaim made no progress by statistics, and
- *                     was repeated by the sizes of lists. Not in pages
- * @SSW_NR_STAT_ITEMS: number of the above
- */
-enum ssw_stat_item {
-	SSW_ALLOC_OWN,
-	SSW_ALLOC_NODE,
-	SSW_ALLOC_REMOTE,
-	SSW_ALLOC_PLAIN,
-	SSW_ALLOC_FAIL,
-	SSW_LRU_RETURNED,
-	SSW_LRU_FOREIGN,
-	SSW_READ_DIRECT,
-	SSW_READ_BIO,
-	SSW_READ_IRQ,
-	SSW_READ_LATE,
-	SSW_READ_RETRIED,
-	SSW_IO_BATCHES,
-	SSW_IO_BATCHED,
-	SSW_RECLAIM_RETRIED,
-	SSW_NR_STAT_ITEMS,
-};
-
-/**
- * enum ssw_fallback - why a CPU could not keep to what is its own
- * @SSW_FB_OWN_FULL: the own areas had no room
- * @SSW_FB_NO_AREA: the CPU has no area of its own
- * @SSW_FB_NO_BLOCK: areas had room, but no free block of the folio's order;
- *                   nothing was allocated and the caller splits the folio
- * @SSW_FB_ALL_FULL: all per-core areas were full; plain areas, if any, were
- *                   tried next
- * @SSW_FB_NO_TABLE: no memory for a slot table; partly used clusters or other
- *                   areas were tried instead
- * @SSW_FB_NO_RMAP: a slot's word could not say which page table entry refers
- *                  to it (no id for the mm, or an address of more than 48
- *                  bits), and counts one reference instead
- * @SSW_FB_NO_SHARD: no memory for an LRU shard; the folio went to the lists of
- *                   the memcg and node that all CPUs share. Counted in folios
- * @SSW_FB_NO_POLL: the device of the area has no queues to poll
- * @SSW_FB_POLL_BUSY: the driver's queue was full
- * @SSW_FB_POLL_DOWN: the controller was being reset or removed, or its queues frozen
- * @SSW_FB_POLL_UNFIT: the device could not do it after all
- * @SSW_FB_POLL_LIMITED: somebody limits the device's bandwidth or latency, which
- *                       a direct read would not respect
- * @SSW_FB_NO_BATCH: the device passes bios on to others, so each page has its own
- * @SSW_NR_FALLBACKS: number of the above
- *
- * The trace event scaleswap_fallback shows these by name.
- */
-enum ssw_fallback {
-	SSW_FB_OWN_FULL,
-	SSW_FB_NO_AREA,
-	SSW_FB_NO_BLOCK,
-	SSW_FB_ALL_FULL,
-	SSW_FB_NO_TABLE,
-	SSW_FB_NO_RMAP,
-	SSW_FB_NO_SHARD,
-	SSW_FB_NO_POLL,
-	SSW_FB_POLL_BUSY,
-	SSW_FB_POLL_DOWN,
-	SSW_FB_POLL_UNFIT,
-	SSW_FB_POLL_LIMITED,
-	SSW_FB_NO_BATCH,
-	SSW_NR_FALLBACKS,
-};
-
-/**
- * enum ssw_deleg_item - what happened in the queues of areas, in events
- * @SSW_DELEG_REQUESTER: a queued allocation, done by who asked for it
- * @SSW_DELEG_HOLDER: the same, by another CPU that held the token
- * @SSW_DELEG_DELEGATOR: the same, by a delegator kthread
- * @SSW_DELEG_WAITS: a queued allocation that had to wait for another owner
- * @SSW_DELEG_FREES: a cluster given back to its owner
- * @SSW_NR_DELEG_ITEMS: number of the above
- */
-enum ssw_deleg_item {
-	SSW_DELEG_REQUESTER = SSW_BY_REQUESTER,
-	SSW_DELEG_HOLDER = SSW_BY_HOLDER,
-	SSW_DELEG_DELEGATOR = SSW_BY_DELEGATOR,
-	SSW_DELEG_WAITS = SSW_NR_BY,
-	SSW_DELEG_FREES,
-	SSW_NR_DELEG_ITEMS,
-};
-
-/**
- * struct ssw_area_stat - slots taken from one area by one CPU, in pages
- * @home: while that CPU was the area's home; for a plain area, all
- * @foreign: while that CPU was not the area's home
- * @freed: slots freed by that CPU; per-core areas only
- */
-struct ssw_area_stat {
-	u64 home;
-	u64 foreign;
-	u64 freed;
 };
 
 /**
@@ -374,28 +260,6 @@ int ssw_delegd_init(void);
 void ssw_discard_area_init(struct ssw_area *area);
 void ssw_discard_queue(struct ssw_area *area);
 void ssw_discard_area_exit(struct ssw_area *area);
-
-/* stat.c */
-DECLARE_PER_CPU(u64 [SSW_NR_STAT_ITEMS], ssw_stat);
-DECLARE_PER_CPU(u64 [SSW_NR_FALLBACKS], ssw_fallback_stat);
-DECLARE_PER_CPU(u64 [SSW_NR_DELEG_ITEMS], ssw_deleg_stat);
-u64 ssw_deleg_read(enum ssw_deleg_item item);
-unsigned int ssw_queue_max_read(void);
-void ssw_queue_max_keep(unsigned int nr);
-u64 ssw_stat_read(enum ssw_stat_item item);
-u64 ssw_fallback_read(enum ssw_fallback reason);
-void ssw_area_stat_read(const struct ssw_area *area, struct ssw_area_stat *sum);
-void ssw_fallback(int cpu, enum ssw_fallback reason, unsigned int order);
-
-static inline void ssw_stat_add(enum ssw_stat_item item, unsigned int pages)
-{
-	this_cpu_add(ssw_stat[item], pages);
-}
-
-static inline void ssw_deleg_add(enum ssw_deleg_item item)
-{
-	this_cpu_inc(ssw_deleg_stat[item]);
-}
 
 /* lru.c */
 extern unsigned int ssw_lru_shards;

@@ -59,38 +59,25 @@ static ssize_t _name##_show(struct kobject *kobj,			\
 }									\
 static struct kobj_attribute _name##_attr = __ATTR_RO(_name)
 
-SSW_STAT_ATTR(alloc_own, ssw_stat_read(SSW_ALLOC_OWN));
-SSW_STAT_ATTR(alloc_node, ssw_stat_read(SSW_ALLOC_NODE));
-SSW_STAT_ATTR(alloc_remote, ssw_stat_read(SSW_ALLOC_REMOTE));
-SSW_STAT_ATTR(alloc_plain, ssw_stat_read(SSW_ALLOC_PLAIN));
-SSW_STAT_ATTR(alloc_fail, ssw_stat_read(SSW_ALLOC_FAIL));
+#define SSW_STAT_FILE(_item, _name)	SSW_STAT_ATTR(_name, ssw_stat_read(SSW_##_item));
+#define SSW_DELEG_FILE(_item, _name)	SSW_STAT_ATTR(_name, ssw_deleg_read(SSW_##_item));
+#define SSW_FB_FILE(_item, _name)	SSW_STAT_ATTR(_name, ssw_fallback_read(SSW_FB_##_item));
+#define SSW_FILE(_item, _name)		&_name##_attr.attr,
 
-SSW_STAT_ATTR(deleg_requester, ssw_deleg_read(SSW_DELEG_REQUESTER));
-SSW_STAT_ATTR(deleg_holder, ssw_deleg_read(SSW_DELEG_HOLDER));
-SSW_STAT_ATTR(deleg_delegator, ssw_deleg_read(SSW_DELEG_DELEGATOR));
+SSW_ALLOC_STATS(SSW_STAT_FILE)
+SSW_RECLAIM_STATS(SSW_STAT_FILE)
+SSW_DELEG_STATS(SSW_DELEG_FILE)
 SSW_STAT_ATTR(deleg_allocs, ssw_deleg_read(SSW_DELEG_REQUESTER) +
 			    ssw_deleg_read(SSW_DELEG_HOLDER) +
 			    ssw_deleg_read(SSW_DELEG_DELEGATOR));
-SSW_STAT_ATTR(deleg_waits, ssw_deleg_read(SSW_DELEG_WAITS));
-SSW_STAT_ATTR(deleg_frees, ssw_deleg_read(SSW_DELEG_FREES));
 SSW_STAT_ATTR(deleg_queue_max, (u64)ssw_queue_max_read());
 
-SSW_STAT_ATTR(reclaim_again, ssw_stat_read(SSW_RECLAIM_RETRIED));
-
 static struct attribute *ssw_stat_attrs[] = {
-	&alloc_own_attr.attr,
-	&alloc_node_attr.attr,
-	&alloc_remote_attr.attr,
-	&alloc_plain_attr.attr,
-	&alloc_fail_attr.attr,
+	SSW_ALLOC_STATS(SSW_FILE)
+	SSW_RECLAIM_STATS(SSW_FILE)
+	SSW_DELEG_STATS(SSW_FILE)
 	&deleg_allocs_attr.attr,
-	&deleg_requester_attr.attr,
-	&deleg_holder_attr.attr,
-	&deleg_delegator_attr.attr,
-	&deleg_waits_attr.attr,
-	&deleg_frees_attr.attr,
 	&deleg_queue_max_attr.attr,
-	&reclaim_again_attr.attr,
 	NULL,
 };
 
@@ -98,34 +85,10 @@ static const struct attribute_group ssw_stat_group = {
 	.attrs = ssw_stat_attrs,
 };
 
-SSW_STAT_ATTR(own_full, ssw_fallback_read(SSW_FB_OWN_FULL));
-SSW_STAT_ATTR(no_area, ssw_fallback_read(SSW_FB_NO_AREA));
-SSW_STAT_ATTR(no_block, ssw_fallback_read(SSW_FB_NO_BLOCK));
-SSW_STAT_ATTR(all_full, ssw_fallback_read(SSW_FB_ALL_FULL));
-SSW_STAT_ATTR(no_table, ssw_fallback_read(SSW_FB_NO_TABLE));
-SSW_STAT_ATTR(no_rmap, ssw_fallback_read(SSW_FB_NO_RMAP));
-SSW_STAT_ATTR(no_shard, ssw_fallback_read(SSW_FB_NO_SHARD));
-SSW_STAT_ATTR(no_poll, ssw_fallback_read(SSW_FB_NO_POLL));
-SSW_STAT_ATTR(poll_busy, ssw_fallback_read(SSW_FB_POLL_BUSY));
-SSW_STAT_ATTR(poll_down, ssw_fallback_read(SSW_FB_POLL_DOWN));
-SSW_STAT_ATTR(poll_unfit, ssw_fallback_read(SSW_FB_POLL_UNFIT));
-SSW_STAT_ATTR(poll_limited, ssw_fallback_read(SSW_FB_POLL_LIMITED));
-SSW_STAT_ATTR(no_batch, ssw_fallback_read(SSW_FB_NO_BATCH));
+SSW_FALLBACKS(SSW_FB_FILE)
 
 static struct attribute *ssw_fallback_attrs[] = {
-	&own_full_attr.attr,
-	&no_area_attr.attr,
-	&no_block_attr.attr,
-	&all_full_attr.attr,
-	&no_table_attr.attr,
-	&no_rmap_attr.attr,
-	&no_shard_attr.attr,
-	&no_poll_attr.attr,
-	&poll_busy_attr.attr,
-	&poll_down_attr.attr,
-	&poll_unfit_attr.attr,
-	&poll_limited_attr.attr,
-	&no_batch_attr.attr,
+	SSW_FALLBACKS(SSW_FILE)
 	NULL,
 };
 
@@ -140,15 +103,13 @@ static const struct attribute_group ssw_fallback_group = {
 SSW_STAT_ATTR(shards, (u64)READ_ONCE(ssw_lru_shards));
 SSW_STAT_ATTR(allocated, (u64)ssw_lru_allocated());
 SSW_STAT_ATTR(shard_bytes, (u64)ssw_lru_bytes());
-SSW_STAT_ATTR(returned, ssw_stat_read(SSW_LRU_RETURNED));
-SSW_STAT_ATTR(foreign, ssw_stat_read(SSW_LRU_FOREIGN));
+SSW_LRU_STATS(SSW_STAT_FILE)
 
 static struct attribute *ssw_lru_attrs[] = {
 	&shards_attr.attr,
 	&allocated_attr.attr,
 	&shard_bytes_attr.attr,
-	&returned_attr.attr,
-	&foreign_attr.attr,
+	SSW_LRU_STATS(SSW_FILE)
 	NULL,
 };
 
@@ -161,13 +122,7 @@ static const struct attribute_group ssw_lru_group = {
 /* fault/ */
 
 #ifdef CONFIG_SCALESWAP_POLL
-SSW_STAT_ATTR(reads_direct, ssw_stat_read(SSW_READ_DIRECT));
-SSW_STAT_ATTR(reads_bio, ssw_stat_read(SSW_READ_BIO));
-SSW_STAT_ATTR(reads_irq, ssw_stat_read(SSW_READ_IRQ));
-SSW_STAT_ATTR(reads_late, ssw_stat_read(SSW_READ_LATE));
-SSW_STAT_ATTR(reads_again, ssw_stat_read(SSW_READ_RETRIED));
-SSW_STAT_ATTR(batches, ssw_stat_read(SSW_IO_BATCHES));
-SSW_STAT_ATTR(batched, ssw_stat_read(SSW_IO_BATCHED));
+SSW_FAULT_STATS(SSW_STAT_FILE)
 
 static const char * const ssw_fault_modes[SSW_NR_FAULT_MODES] = {
 	[SSW_FAULT_OFF] = "off",
@@ -268,13 +223,7 @@ static struct attribute *ssw_fault_attrs[] = {
 	&poll_us_attr.attr,
 	&readahead_attr.attr,
 	&bio_pages_attr.attr,
-	&reads_direct_attr.attr,
-	&reads_bio_attr.attr,
-	&reads_irq_attr.attr,
-	&reads_late_attr.attr,
-	&reads_again_attr.attr,
-	&batches_attr.attr,
-	&batched_attr.attr,
+	SSW_FAULT_STATS(SSW_FILE)
 	NULL,
 };
 

@@ -7,6 +7,19 @@
 
 #include <linux/tracepoint.h>
 
+/*
+ * A file that includes this has to include mm/scaleswap/stat.h before: the names are those
+ * of its lists.
+ */
+#define ssw_trace_fb_enum(_item, _name)	TRACE_DEFINE_ENUM(SSW_FB_##_item);
+#define ssw_trace_fb_name(_item, _name)	{ SSW_FB_##_item, #_name },
+
+SSW_FALLBACKS(ssw_trace_fb_enum)
+TRACE_DEFINE_ENUM(SSW_NR_FALLBACKS);
+TRACE_DEFINE_ENUM(SSW_BY_REQUESTER);
+TRACE_DEFINE_ENUM(SSW_BY_HOLDER);
+TRACE_DEFINE_ENUM(SSW_BY_DELEGATOR);
+
 /* A swap area got a home CPU, or another one (old >= 0), or lost it (cpu < 0). */
 TRACE_EVENT(scaleswap_bind,
 
@@ -51,13 +64,8 @@ TRACE_EVENT(scaleswap_fallback,
 
 	TP_printk("cpu=%d reason=%s order=%u", __entry->cpu,
 		  __print_symbolic(__entry->reason,
-				   { 0, "own_full" }, { 1, "no_area" },
-				   { 2, "no_block" }, { 3, "all_full" },
-				   { 4, "no_table" }, { 5, "no_rmap" },
-				   { 6, "no_shard" }, { 7, "no_poll" },
-				   { 8, "poll_busy" }, { 9, "poll_down" },
-				   { 10, "poll_unfit" }, { 11, "poll_limited" },
-				   { 12, "no_batch" }),
+				   SSW_FALLBACKS(ssw_trace_fb_name)
+				   { SSW_NR_FALLBACKS, "none" }),
 		  __entry->order)
 );
 
@@ -112,8 +120,9 @@ TRACE_EVENT(scaleswap_delegate,
 	TP_printk("type=%u cpu=%d order=%u by=%s ns=%llu", __entry->type,
 		  __entry->cpu, __entry->order,
 		  __print_symbolic(__entry->by,
-				   { 0, "requester" }, { 1, "holder" },
-				   { 2, "delegator" }),
+				   { SSW_BY_REQUESTER, "requester" },
+				   { SSW_BY_HOLDER, "holder" },
+				   { SSW_BY_DELEGATOR, "delegator" }),
 		  __entry->ns)
 );
 

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ScaleSwap: the lists of counters and of reasons to fall back.
+ *
+ * These lists are the only ones. A line makes a value of an enum and a file in
+ * /sys/kernel/mm/scaleswap; for a reason also what the trace event scaleswap_fallback
+ * shows. X(ITEM, name): the enum's value without its prefix, the file. A new line
+ * needs a description in Documentation/ABI/testing/sysfs-kernel-mm-scaleswap, in the
+ * admin guide, and a place in tools/mm/scaleswap/ssw_status.py.
+ */
+#ifndef _MM_SCALESWAP_STAT_H
+#define _MM_SCALESWAP_STAT_H
+
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+#include "slot_types.h"
+
+/* In stats/: where swap slots came from, in pages */
+#define SSW_ALLOC_STATS(X)						\
+	/* an area homed on the allocating CPU */			\
+	X(ALLOC_OWN, alloc_own)						\
+	/* another CPU's area, same node */				\
+	X(ALLOC_NODE, alloc_node)					\
+	/* another CPU's area, other node */				\
+	X(ALLOC_REMOTE, alloc_remote)					\
+	/* a plain area */						\
+	X(ALLOC_PLAIN, alloc_plain)					\
+	/* none: every area was full, or no plain one had a block */	\
+	X(ALLOC_FAIL, alloc_fail)
+
+/* In stats/: what reclaim did, in events */
+#define SSW_RECLAIM_STATS(X)						\
+	/* a memcg's reclaim made no progress by statistics, and was	\
+	 * repeated by the sizes of the lists				\
+	 */								\
+	X(RECLAIM_RETRIED, reclaim_again)
+
+/* In lru/ */
+#define SSW_LRU_STATS(X)						\
+	/* refaults that knew the shard they had been in, in pages */	\
+	X(LRU_RETURNED, returned)					\
+	/* direct reclaim that began elsewhere than at its CPU's shard,	\
+	 * as that was behind; in events				\
+	 */								\
+	X(LRU_FOREIGN, foreign)
+
+/* In fault/, in pages but for batches */
+#define SSW_FAULT_STATS(X)						\
+	/* read on a queue of the driver's own */			\
+	X(READ_DIRECT, reads_direct)					\
+	/* read by a polled bio */					\
+	X(READ_BIO, reads_bio)						\
+	/* read from a device, neither of these */			\
+	X(READ_IRQ, reads_irq)						\
+	/* polled for in vain, and handed over to the worker */		\
+	X(READ_LATE, reads_late)					\
+	/* read a second time by an ordinary bio, as the first failed */ \
+	X(READ_RETRIED, reads_again)					\
+	/* bios made for adjacent pages, written or read ahead */	\
+	X(IO_BATCHES, batches)						\
+	/* pages in these */						\
+	X(IO_BATCHED, batched)
+
+/* In stats/: what happened in the queues of areas, in events */
+#define SSW_DELEG_STATS(X)						\
+	/* a queued allocation, served by the CPU that asked for it */	\
+	X(DELEG_REQUESTER, deleg_requester)				\
+	/* the same, by another CPU that held the token */		\
+	X(DELEG_HOLDER, deleg_holder)					\
+	/* the same, by a delegator kthread */				\
+	X(DELEG_DELEGATOR, deleg_delegator)				\
+	/* a queued allocation that waited for another owner */		\
+	X(DELEG_WAITS, deleg_waits)					\
+	/* a cluster given back to its owner */				\
+	X(DELEG_FREES, deleg_frees)
+
+/* In stats/fallback/: why a CPU could not keep to its own; in pages unless said */
+#define SSW_FALLBACKS(X)						\
+	/* the own areas had no room */					\
+	X(OWN_FULL, own_full)						\
+	/* the CPU has no area of its own */				\
+	X(NO_AREA, no_area)						\
+	/* areas had room, but no free block of the folio's order: none	\
+	 * was allocated, and the caller splits the folio		\
+	 */								\
+	X(NO_BLOCK, no_block)						\
+	/* all per-core areas were full; plain ones were tried next */	\
+	X(ALL_FULL, all_full)						\
+	/* no memory for a slot table; partly used clusters or other	\
+	 * areas were tried instead					\
+	 */								\
+	X(NO_TABLE, no_table)						\
+	/* a slot's word could not say which page table entry refers to	\
+	 * it (no number for the mm, or an address of more than 48	\
+	 * bits), and counts one reference instead			\
+	 */								\
+	X(NO_RMAP, no_rmap)						\
+	/* no memory for an LRU shard; the folio went to the lists of	\
+	 * the memcg and node that all CPUs share; in folios		\
+	 */								\
+	X(NO_SHARD, no_shard)						\
+	/* the device of the area has no queues to poll */		\
+	X(NO_POLL, no_poll)						\
+	/* the driver's queue was full */				\
+	X(POLL_BUSY, poll_busy)						\
+	/* the controller was reset or removed, or its queues frozen */	\
+	X(POLL_DOWN, poll_down)						\
+	/* the device could not do it after all */			\
+	X(POLL_UNFIT, poll_unfit)					\
+	/* a limit of bandwidth or latency is set for the device, which	\
+	 * a direct read would not respect				\
+	 */								\
+	X(POLL_LIMITED, poll_limited)					\
+	/* the device passes bios on, so each page has its own */	\
+	X(NO_BATCH, no_batch)
+
+#define SSW_STAT_ENUM(_item, _name)	SSW_##_item,
+#define SSW_FB_ENUM(_item, _name)	SSW_FB_##_item,
+
+/* Counters of pages and events; see the lists above. */
+enum ssw_stat_item {
+	SSW_ALLOC_STATS(SSW_STAT_ENUM)
+	SSW_LRU_STATS(SSW_STAT_ENUM)
+	SSW_FAULT_STATS(SSW_STAT_ENUM)
+	SSW_RECLAIM_STATS(SSW_STAT_ENUM)
+	SSW_NR_STAT_ITEMS,
+};
+
+/* Counters of delegation; the first three are in the order of enum ssw_by. */
+enum ssw_deleg_item {
+	SSW_DELEG_STATS(SSW_STAT_ENUM)
+	SSW_NR_DELEG_ITEMS,
+};
+
+static_assert((int)SSW_DELEG_REQUESTER == (int)SSW_BY_REQUESTER);
+static_assert((int)SSW_DELEG_HOLDER == (int)SSW_BY_HOLDER);
+static_assert((int)SSW_DELEG_DELEGATOR == (int)SSW_BY_DELEGATOR);
+
+/* Why a CPU could not keep to its own. */
+enum ssw_fallback {
+	SSW_FALLBACKS(SSW_FB_ENUM)
+	SSW_NR_FALLBACKS,
+};
+
+/**
+ * struct ssw_area_stat - slots taken from one area by one CPU, in pages
+ * @home: while that CPU was the area's home; for a plain area, all
+ * @foreign: while that CPU was not the area's home
+ * @freed: slots freed by that CPU; per-core areas only
+ */
+struct ssw_area_stat {
+	u64 home;
+	u64 foreign;
+	u64 freed;
+};
+
+DECLARE_PER_CPU(u64 [SSW_NR_STAT_ITEMS], ssw_stat);
+DECLARE_PER_CPU(u64 [SSW_NR_FALLBACKS], ssw_fallback_stat);
+DECLARE_PER_CPU(u64 [SSW_NR_DELEG_ITEMS], ssw_deleg_stat);
+u64 ssw_deleg_read(enum ssw_deleg_item item);
+unsigned int ssw_queue_max_read(void);
+void ssw_queue_max_keep(unsigned int nr);
+u64 ssw_stat_read(enum ssw_stat_item item);
+u64 ssw_fallback_read(enum ssw_fallback reason);
+void ssw_area_stat_read(const struct ssw_area *area, struct ssw_area_stat *sum);
+void ssw_fallback(int cpu, enum ssw_fallback reason, unsigned int order);
+
+static inline void ssw_stat_add(enum ssw_stat_item item, unsigned int pages)
+{
+	this_cpu_add(ssw_stat[item], pages);
+}
+
+static inline void ssw_deleg_add(enum ssw_deleg_item item)
+{
+	this_cpu_inc(ssw_deleg_stat[item]);
+}
+
+#endif /* _MM_SCALESWAP_STAT_H */
