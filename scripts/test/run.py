@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Run all tests: scripts/test test|debug
+"""Run all tests: scripts/test/run.py test|debug
 
 Builds what is missing, runs the user tool's tests here, then boots a few guests with
 the selftests of tools/testing/selftests/scaleswap and reads their KTAP, and the KUnit
@@ -24,97 +24,14 @@ import tempfile
 import threading
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.path.abspath(os.environ.get("BUILD") or
-                        os.path.expanduser("~/.cache/scaleswap/build"))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build"))
+from guests import GUESTS  # noqa: E402
+from paths import BUILD, ROOT  # noqa: E402
+
 SELFTESTS = f"{ROOT}/tools/testing/selftests/scaleswap"
 
-# A pair is two things at once: what is tested, and on which machine. Small guests, so
-# that one that hangs or splats spoils little, and two run side by side. `debug` is what
-# differs with the debug kernel, which takes minutes to boot where drives sit on two nodes
-# (ACPI's interrupt routing under KASAN): one such guest is enough; None: not at all.
-GUESTS = {
-    # two nodes: the order of spilling over; the areas' own interfaces
-    "areas": dict(cpus=4, nodes=2, append="scaleswap=on",
-                  tests="param.sh bind areas alloc badinput plain tools.sh"),
-    # everything that swaps for long
-    "load": dict(cpus=4, nodes=2, append="scaleswap=core", debug=dict(nodes=1),
-                 tests="large swapoff hotplug workload.sh lru:values fault:tunables "
-                 "fault:off_without_the_mechanism"),
-    # every user of swap, delegation, devices
-    "users": dict(cpus=4, nodes=2, append="scaleswap=on", debug=dict(nodes=1),
-                  tests="users shared uffd group counts deleg device slots"),
-    # LRU shards; memory blocks that can go offline
-    "lru": dict(cpus=4, nodes=2, mem=768,
-                append="scaleswap=on movablecore=540M", debug=dict(nodes=1, mem=1024),
-                tests="lru shards reclaim oom"),
-    # the pages that faults wait for: private queues, and poll queues for bios. faultdev last:
-    # the area of a drive that it removes stays, and takes pages that never get out
-    "fault": dict(cpus=4, nodes=1, append="scaleswap=on nvme.poll_queues=2 "
-                  "brd.rd_nr=1 brd.rd_size=16384", debug=dict(mem=1280), tests="fault moved faultdev"),
-    # none of either
-    "nopoll": dict(cpus=4, nodes=1, append="scaleswap=on nvme.swap_queues=0 nvme.poll_queues=0",
-                   tests="fault:tunables fault:critical_first_by_interrupt fault:without_queues"),
-    # every transfer through a bounce buffer
-    "swiotlb": dict(cpus=4, nodes=1, mem=640, append="scaleswap=poll nvme.poll_queues=2 "
-                    "swiotlb=force", debug=None, tests="fault:ways fault:many fault:handed_over"),
-    # what may lie between swap and a drive: the device mapper, two paths to one
-    # namespace, of which a sector behind 64 MB cannot be written; a drive of which two
-    # sectors cannot be read, and a third once cannot; and one cannot be written, and one
-    # once cannot; a drive that does twenty commands a second
-    "stack": dict(cpus=4, nodes=1, mem=640, append="scaleswap=on nvme.poll_queues=2", debug=None,
-                  files=("paths", "bad", "slow"), qemu="-device nvme-subsys,id=sub,nqn=ssw-paths "
-                  "-device nvme,id=p0,serial=ssw-paths,subsys=sub,max_ioqpairs=12,msix_qsize=13 "
-                  "-device nvme,id=p1,serial=ssw-paths,subsys=sub,max_ioqpairs=12,msix_qsize=13 "
-                  "-drive if=none,id=paths,driver=raw,cache=unsafe,file.driver=blkdebug,"
-                  "file.image.driver=file,file.image.filename={dir}/paths,"
-                  "file.inject-error.0.event=none,file.inject-error.0.iotype=write,"
-                  f"file.inject-error.0.sector={(64 << 20 >> 9) + 8 * 400},file.inject-error.0.once=off "
-                  "-device nvme-ns,bus=p1,drive=paths,nsid=1,shared=on "
-                  "-drive if=none,id=bad,driver=raw,cache=unsafe,file.driver=blkdebug,"
-                  "file.image.driver=file,file.image.filename={dir}/bad,"
-                  + ",".join(f"file.inject-error.{i}.event=none,file.inject-error.{i}.iotype={what},"
-                             f"file.inject-error.{i}.sector={8 * slot},file.inject-error.{i}.once={once}"
-                             for i, (what, slot, once) in enumerate((
-                                 ("read", 100, "off"), ("read", 200, "off"), ("read", 300, "on"),
-                                 ("write", 400, "off"), ("write", 450, "on"))))
-                  + " -device nvme,id=bad,serial=ssw-bad,drive=bad,max_ioqpairs=12,msix_qsize=13 "
-                  "-drive if=none,id=slow,file={dir}/slow,format=raw,cache=unsafe,throttling.iops-total=20 "
-                  "-device nvme,id=slow,serial=ssw-slow,drive=slow,max_ioqpairs=12,msix_qsize=13",
-                  tests="faultstack faultgate faultwrite faultslow"),
-    # an IOMMU, which does not let drives access what is not, or no longer, theirs
-    "iommu": dict(cpus=4, nodes=1, mem=640, append="scaleswap=on nvme.poll_queues=2 "
-                  "intel_iommu=on iommu.strict=1", debug=None, qemu="-device intel-iommu,intremap=off",
-                  tests="fault:ways fault:many fault:handed_over faultdev:resets_direct "
-                  "faultdev:resets_handed_over faultstack:no_stray_dma"),
-    # everything at once, with CPUs and areas that come and go
-    "stress8": dict(cpus=8, nodes=1, append="scaleswap=on", mem=768,
-                    debug=dict(mem=1536, tests="stress.sh"), tests="stress.sh deleg"),
-    "stress16": dict(cpus=16, nodes=1, append="scaleswap=on", mem=1024,
-                     debug=dict(mem=2048), tests="stress.sh:for_a_while"),
-    # discards that a device does not answer. A kernel that fails may not come back from
-    # suspend, so nothing else is in this guest
-    "discard": dict(cpus=2, nodes=1, append="scaleswap=on", tests="discard"),
-    # the memory controller in a hierarchy of cgroup v1
-    "cgroup1": dict(cpus=4, nodes=1, append="scaleswap=on cgroup.memory=nokmem", tests="cgroup1"),
-    # 247 areas; a mechanism that this kernel does not have, and a name that none has
-    "wide": dict(cpus=8, nodes=1, append="scaleswap=core,lru,evict,nosuchthing",
-                 tests="param.sh wide pagemap bind alloc"),
-    # two processors that really run at the same time
-    "smp": dict(cpus=2, nodes=1, append="scaleswap=on", thread="multi",
-                tests="swapoff hotplug alloc workload.sh:pinned_use_own_area "
-                "workload.sh:threads_that_move workload.sh:copy_on_write deleg:crowd "
-                "deleg:crowd_with_batch_1 deleg:busy_area_goes stress.sh:for_a_while"),
-    "off": dict(cpus=4, nodes=2, append="scaleswap=off", debug=dict(nodes=1),
-                tests="param.sh off.sh plain"),
-    "bad": dict(cpus=2, nodes=1, append="scaleswap=nosuchthing", debug=None,
-                tests="param.sh off.sh"),
-    "noparam": dict(cpus=2, nodes=1, append="", debug=None, tests="param.sh off.sh"),
-    # only when TESTS begins with its name: 64 CPUs take minutes to boot
-    "big": dict(cpus=64, nodes=4, append="scaleswap=on", mem=2048, only=True,
-                tests="bind workload.sh:pinned_use_own_area wide:stamped_workload"),
-}
-# Hang guards: seconds of a guest's own time (see scripts/boot) without a line that matches.
+# Hang guards: seconds of a guest's own time (see scripts/guest/boot.py) without a line that matches.
 # Notes do not count, as a test that hangs may go on to print them.
 TIMEOUT = {"test": 420, "debug": 2400}
 PROGRESS = r"^(# )?(# +(RUN|OK|FAIL|SKIP) |(not )?ok \d|1\.\.\d|TAP version|selftests: )"
@@ -283,14 +200,14 @@ def boot_guest(report, kernel, name, guest, tests):
         if os.path.exists(old):
             os.unlink(old)
     limit = os.environ.get("TEST_TIMEOUT") or str(TIMEOUT[kernel])
-    args = [f"{ROOT}/scripts/boot", "--kernel", kernel, "--cpus", str(guest["cpus"]),
+    args = [f"{ROOT}/scripts/guest/boot.py", "--kernel", kernel, "--cpus", str(guest["cpus"]),
             "--nodes", str(guest["nodes"]),
             "--mem", str(guest.get("mem") or (1024 if kernel == "debug" else 512)),
             "--nvme", "4", "--nvme-size", "1024" if guest["cpus"] > 16 else "512", "--log", log,
             "--timeout", limit, "--progress", PROGRESS, "--append", guest["append"]]
     if "thread" in guest:
         args += ["--thread", guest["thread"]]
-    # Images of drives that scripts/boot does not make; next to its own, and removed with it
+    # Images of drives that scripts/guest/boot.py does not make; next to its own, and removed with it
     files = tempfile.TemporaryDirectory(prefix=f"{os.getpid()}-", dir=f"{BUILD}/run")
     for file in guest.get("files", ()):
         with open(f"{files.name}/{file}", "wb") as f:
@@ -336,7 +253,7 @@ def boot_guest(report, kernel, name, guest, tests):
     missing = [t for t in dict.fromkeys(t.split(":")[0] for t in tests) if t not in done]
     if status not in (0, 1):
         why = {97: "kernel splat", 98: f"hung: no result for {limit} s of its own time",
-               99: "the guest ended without a report"}.get(status, f"scripts/boot: status {status}")
+               99: "the guest ended without a report"}.get(status, f"scripts/guest/boot.py: status {status}")
         why = "stopped from outside" if STOPPED.is_set() else why
         report.add("failed", f"{name}/guest", why, said[-60:])
     elif missing:
@@ -388,14 +305,14 @@ def report_kunit(report, log):
         report.add("failed", "kunit", f"no suite scaleswap* ran: see {log}")
 
 
-def run_unittests(report, what, tool, kernel):
-    """The unit tests below a directory, on this machine."""
-    if not os.path.isdir(f"{tool}/tests"):
-        report.add("failed", what, f"{tool}/tests does not exist")
+def run_unittests(report, what, tests, kernel):
+    """The unit tests in a directory, on this machine."""
+    if not os.path.isdir(tests):
+        report.add("failed", what, f"{tests} does not exist")
         return
     env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", SSW_KERNEL=kernel)
-    r = subprocess.run([sys.executable, "-m", "unittest", "discover", "-v", "-s", "tests"],
-                       cwd=tool, env=env, text=True, errors="replace", stdin=subprocess.DEVNULL,
+    r = subprocess.run([sys.executable, "-m", "unittest", "discover", "-v", "-s", os.path.basename(tests)],
+                       cwd=os.path.dirname(tests), env=env, text=True, errors="replace", stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     seen = 0
     # "test_x (tests.test_y.Z.test_x)", perhaps its docstring on a line, "... ok"
@@ -422,12 +339,12 @@ def run_unittests(report, what, tool, kernel):
 
 
 def build(kernel):
-    for step in (["deps"], ["tree"], ["kernel", kernel],
-                 ["initramfs", "base", "python", "stress-ng", "tool", "selftests"]):
-        print(f"test: scripts/{' '.join(step)}", flush=True)
-        r = subprocess.run([f"{ROOT}/scripts/{step[0]}", *step[1:]], stdin=subprocess.DEVNULL)
+    for step in (["deps.sh"], ["tree.py"], ["kernel.sh", kernel],
+                 ["initramfs.sh", "base", "python", "stress-ng", "tool", "selftests"]):
+        print(f"test: scripts/build/{' '.join(step)}", flush=True)
+        r = subprocess.run([f"{ROOT}/scripts/build/{step[0]}", *step[1:]], stdin=subprocess.DEVNULL)
         if r.returncode:
-            print(f"test: ERROR: scripts/{' '.join(step)} failed (status {r.returncode})", file=sys.stderr)
+            print(f"test: ERROR: scripts/build/{' '.join(step)} failed (status {r.returncode})", file=sys.stderr)
             return False
     return True
 
@@ -469,9 +386,9 @@ def main():
         os.makedirs(f"{BUILD}/{name}", exist_ok=True)
     report = Report()
     if wanted("tool/"):
-        run_unittests(report, "tool", f"{ROOT}/tools/mm/scaleswap", kernel)
+        run_unittests(report, "tool", f"{ROOT}/tools/mm/scaleswap/tests", kernel)
     if wanted("bench/"):
-        run_unittests(report, "bench", f"{ROOT}/bench", kernel)
+        run_unittests(report, "bench", f"{ROOT}/bench/tests", kernel)
 
     guests = GUESTS
     if kernel == "debug":
@@ -499,11 +416,11 @@ def main():
                 continue
             try:
                 if not guest:
-                    run_unittests(report, name, f"{ROOT}/scripts", kernel)
+                    run_unittests(report, name, f"{ROOT}/scripts/test/unit", kernel)
                     continue
                 logs.append((name, run_guest(report, kernel, name, guest, tests)))
             except Exception as e:  # a bug here must not look like success
-                report.add("failed", f"{name}/guest", f"scripts/test: {e!r}")
+                report.add("failed", f"{name}/guest", f"scripts/test/run.py: {e!r}")
 
     def stop(*_):
         STOPPED.set()

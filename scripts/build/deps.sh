@@ -3,8 +3,8 @@
 # Check for the Debian packages that building, testing and measuring need; install
 # what is missing when run as root, else print the command that does.
 #
-#   scripts/deps          what every target needs
-#   scripts/deps deb      and what `make deb` needs
+#   scripts/build/deps.sh          what every target needs
+#   scripts/build/deps.sh deb      and what `make deb` needs
 #
 # This is the only list of packages. Nothing is asked of the network when all is there.
 set -euo pipefail

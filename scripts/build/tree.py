@@ -5,8 +5,8 @@
 Only files whose content changes are touched, so that make rebuilds little. Edits made by
 hand in the tree are kept and named, unless the repository changed the same file.
 
-  scripts/tree            assemble or update
-  FORCE=1 scripts/tree    and drop edits made by hand in the tree
+  scripts/build/tree.py            assemble or update
+  FORCE=1 scripts/build/tree.py    and drop edits made by hand in the tree
 """
 
 import os
@@ -16,7 +16,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import treelib as t  # noqa: E402
+import tree_lib as t  # noqa: E402
 
 TREE_STAMP = os.path.join(t.BUILD, "tree.stamp")
 

@@ -34,9 +34,10 @@ import tempfile
 import threading
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.path.abspath(os.environ.get("BUILD") or
-                        os.path.expanduser("~/.cache/scaleswap/build"))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build"))
+from paths import BUILD, ROOT  # noqa: E402
+
 LAYERS = ["base", "python", "stress-ng", "tool", "selftests"]
 SPLAT_STATUS, TIMEOUT_STATUS, LOST_STATUS = 97, 98, 99
 PROBE_SECONDS = 10
@@ -97,10 +98,10 @@ def die(text, status=2):
 
 def options(argv):
     ap = argparse.ArgumentParser(
-        prog="scripts/boot", formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="scripts/guest/boot.py", formatter_class=argparse.RawDescriptionHelpFormatter,
         description=__doc__)
     ap.add_argument("--kernel", required=True, metavar="NAME|BZIMAGE",
-                    help="a kernel built by scripts/kernel, or a bzImage")
+                    help="a kernel built by scripts/build/kernel.sh, or a bzImage")
     ap.add_argument("--cpus", type=int, default=4, metavar="N")
     ap.add_argument("--maxcpus", type=int, metavar="M",
                     help="CPUs in all; those above --cpus are offline at first (default: --cpus)")
@@ -126,10 +127,10 @@ def options(argv):
     ap.add_argument("--add", action="append", default=[], metavar="FILE:/PATH",
                     help="put a file or a directory into the guest")
     ap.add_argument("--with", action="append", default=[], dest="with_", metavar="LAYER",
-                    help="more of scripts/initramfs, such as fio (85 MB of guest memory)")
+                    help="more of scripts/build/initramfs.sh, such as fio (85 MB of guest memory)")
     ap.add_argument("--minimal", action="store_true",
                     help="no python, stress-ng, tool: saves 45 MB of guest memory")
-    ap.add_argument("--initramfs", metavar="FILE", help="instead of scripts/initramfs' layers")
+    ap.add_argument("--initramfs", metavar="FILE", help="instead of scripts/build/initramfs.sh's layers")
     ap.add_argument("--qemu", action="append", default=[], metavar="ARGS", help="more QEMU arguments")
     ap.add_argument("--log", metavar="FILE", help="the kernel console")
     ap.add_argument("--out", metavar="FILE", help="a copy of the script's stdout")
@@ -153,7 +154,7 @@ def kernel_image(name):
         image, hint = name, ""
     else:
         image = f"{BUILD}/out/{name}/arch/x86/boot/bzImage"
-        hint = f"; build it with 'scripts/kernel {name}'"
+        hint = f"; build it with 'scripts/build/kernel.sh {name}'"
     if not os.path.isfile(image):
         die(f"kernel {image} does not exist{hint}")
     return image
@@ -194,7 +195,7 @@ def make_initrd(o, path, nonce):
         parts = [o.initramfs]
     else:
         layers = (["base", "selftests"] if o.minimal else LAYERS) + o.with_
-        r = subprocess.run([f"{ROOT}/scripts/initramfs", *layers], stdout=sys.stderr)
+        r = subprocess.run([f"{ROOT}/scripts/build/initramfs.sh", *layers], stdout=sys.stderr)
         if r.returncode:
             die("the guest's root file system could not be built")
         parts = [f"{BUILD}/initramfs/{l}.cpio" for l in layers]
@@ -234,14 +235,14 @@ def shares(n, parts):
 
 def fence_args(o, accel):
     """QEMU before 8.1 drops the guest's barriers with one thread for all CPUs, but devices
-    have a thread of their own; see scripts/qemu/fence.c. Instructions are counted without."""
+    have a thread of their own; see scripts/guest/fence.c. Instructions are counted without."""
     if accel != "tcg,thread=single" or any("icount" in q for q in o.qemu):
         return []
     version = subprocess.run(["qemu-system-x86_64", "--version"], stdout=subprocess.PIPE, text=True).stdout
     m = re.search(r"version (\d+)\.(\d+)", version)
     if not m or (int(m[1]), int(m[2])) >= (8, 1):
         return []
-    source, plugin = f"{ROOT}/scripts/qemu/fence.c", f"{BUILD}/run/fence.so"
+    source, plugin = f"{ROOT}/scripts/guest/fence.c", f"{BUILD}/run/fence.so"
     if not os.path.exists(plugin) or os.stat(plugin).st_mtime < os.stat(source).st_mtime:
         new = f"{plugin}.{os.getpid()}"
         os.makedirs(f"{BUILD}/run", exist_ok=True)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Build one guest kernel: scripts/kernel NAME [MAKE-TARGET...]
+# Build one guest kernel: scripts/build/kernel.sh NAME [MAKE-TARGET...]
 #
 # NAME is a file in configs/ (test, debug, lockstat, demo, off, nomemcg, preempt, rt): the patched tree
 # $BUILD/tree with that configuration. base-NAME is the same from the pristine
@@ -12,7 +12,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 [ $# -ge 1 ] && [ "${1#-}" = "$1" ] || {
-	echo "usage: scripts/kernel NAME|base-NAME [MAKE-TARGET...]" >&2
+	echo "usage: scripts/build/kernel.sh NAME|base-NAME [MAKE-TARGET...]" >&2
 	echo "NAME is one of: $(cd "$ROOT/configs" && printf '%s ' *.config | sed 's/\.config//g; s/base //; s/scaleswap //')" >&2
 	exit 2
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Build the guest's root file system: scripts/initramfs [LAYER...]
+# Build the guest's root file system: scripts/build/initramfs.sh [LAYER...]
 #
 # The kernel takes several cpio archives behind one another, so the root is made of
 # layers, and a guest that is short of memory takes only what it needs (all of it is
@@ -85,7 +85,7 @@ inputs() {
 	case $LAYER in
 	base)
 		# shellcheck disable=SC2046
-		fingerprint $(base_progs) "$GUEST" "$(find_prog busybox busybox-static)" ;;
+		fingerprint $(base_progs) "$GUEST/init" "$(find_prog busybox busybox-static)" ;;
 	python) fingerprint "$(readlink -f $PY)" "$PYLIB/os.py" ;;
 	stress-ng | fio) fingerprint "$(find_prog "$LAYER" "$LAYER")" ;;
 	tool) [ ! -d "$TOOL" ] || fingerprint "$TOOL" ;;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Break one mechanism at a time and see a test fail: scripts/mutate [NAME...]
+"""Break one mechanism at a time and see a test fail: scripts/test/mutate.py [NAME...]
 
 A test that has never failed proves nothing. Each entry below damages one line of the
 assembled tree, builds the `test` kernel, and runs the tests that are meant to notice.
-The damage is found if scripts/test reports at least one failure among them; a mutant
+The damage is found if scripts/test/run.py reports at least one failure among them; a mutant
 that lives means that a test is missing. Afterwards the tree is as before.
 
 Takes about a minute a mutant, so it is run by hand and not by CI. --list names them.
@@ -15,9 +15,10 @@ import re
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ORIGINAL = os.path.abspath(os.environ.get("BUILD") or
-                           os.path.expanduser("~/.cache/scaleswap/build"))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build"))
+from paths import BUILD as ORIGINAL, ROOT  # noqa: E402
+
 BUILD = ORIGINAL + "-mutants"
 os.environ["BUILD"] = BUILD
 
@@ -275,7 +276,7 @@ def call(args, **kwargs):
 
 
 def assemble():
-    call(["scripts/tree"], check=True, stdout=subprocess.DEVNULL, env=dict(os.environ, FORCE="1"))
+    call(["scripts/build/tree.py"], check=True, stdout=subprocess.DEVNULL, env=dict(os.environ, FORCE="1"))
 
 
 def run(name):
@@ -284,20 +285,20 @@ def run(name):
     full = f"{BUILD}/tree/{path}"
     text = open(full).read()
     if text.count(old) != 1:
-        return f"?? {path} has {text.count(old)} places to damage; fix scripts/mutate"
+        return f"?? {path} has {text.count(old)} places to damage; fix scripts/test/mutate.py"
     with open(full, "w") as f:
         f.write(text.replace(old, new))
-    build = call(["scripts/kernel", "test"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    build = call(["scripts/build/kernel.sh", "test"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if build.returncode:
         return "the build" if "BUILD_BUG_ON" in build.stdout or "error:" in build.stdout else "?? " + build.stdout[-300:]
     if tests == "BUILD":
         return None
-    # scripts/test keeps edits made by hand in the tree, and so the mutant
-    test = call(["scripts/test", "test"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    # scripts/test/run.py keeps edits made by hand in the tree, and so the mutant
+    test = call(["scripts/test/run.py", "test"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                 env=dict(os.environ, TESTS=tests))
     failed = re.findall(r"FAILED (\S+)", test.stdout)
     if not re.search(r"^\d+ passed, \d+ failed", test.stdout, re.M):
-        return "?? scripts/test did not finish: " + test.stdout[-300:]
+        return "?? scripts/test/run.py did not finish: " + test.stdout[-300:]
     return ", ".join(failed[:4]) + (f" and {len(failed) - 4} more" if len(failed) > 4 else "") if failed else None
 
 
@@ -313,7 +314,7 @@ def main():
     lived = wrong = 0
     os.makedirs(BUILD, exist_ok=True)
     if not os.path.exists(f"{BUILD}/base"):
-        call(["scripts/fetch"], check=True)
+        call(["scripts/build/fetch.sh"], check=True)
     try:
         for name in names:
             assemble()

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # Everything about the source that a machine can check: `make check`.
 #
-#   scripts/check [NAME...]    all checks, or those named (scripts/check list)
+#   scripts/test/check.sh [NAME...]    all checks, or those named (scripts/test/check.sh list)
 #
 # Ends with "check: N passed, N failed"; exit status 1 if any failed. Each check is a
 # function chk_NAME that prints what is wrong and fails; fd 3 is for remarks.
 set -euo pipefail
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../build/lib.sh"
 cd "$ROOT"
 
 BASE=$BUILD/base TREE=$BUILD/tree
@@ -43,7 +43,7 @@ hooked_objects() {
 
 chk_shell() {
 	local f rc=0
-	for f in $(scripts_with 'bash|sh') scripts/lib.sh; do
+	for f in $(scripts_with 'bash|sh') scripts/build/lib.sh; do
 		bash -n "$f" || rc=1
 		# SC1091: files sourced by a computed path are checked on their own
 		! command -v shellcheck >/dev/null || shellcheck -S warning -e SC1091 "$f" || rc=1
@@ -68,7 +68,7 @@ for f in sys.argv[1:]:
     # only the standard library: the tools run in a guest and on bare servers
     # (the benchmarks may draw, where matplotlib is there: imported where it is used, or
     # in a program that does nothing else)
-    draws = f == "bench/scaleplot"
+    draws = f == "bench/plot.py"
     for node in tree.body if f.startswith("bench/") and not draws else ast.walk(tree):
         names = [a.name for a in node.names] if isinstance(node, ast.Import) else \
                 [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
@@ -111,7 +111,7 @@ chk_size() {
 }
 
 # Form of every hook, and that every prefix of the series applies without fuzz: they are
-# applied one after another to the base files, as scripts/tree does it.
+# applied one after another to the base files, as scripts/build/tree.py does it.
 chk_series() {
 	local p n rc=0 last=''
 	for p in $(series); do
@@ -129,8 +129,8 @@ chk_series() {
 	done
 	python3 - <<-'PY' || rc=1
 		import sys
-		sys.path.insert(0, "scripts")
-		import treelib as t
+		sys.path.insert(0, "scripts/build")
+		import tree_lib as t
 		try:
 		    with t.staging() as stage:
 		        want = t.Wanted(stage)
@@ -222,7 +222,7 @@ chk_abi() {
 chk_export() {
 	local dir rc=0
 	dir=$(mktemp -d "$BUILD/check-export.XXXXXX")
-	OUT=$dir scripts/export || rc=1
+	OUT=$dir scripts/build/export.py || rc=1
 	rm -rf "$dir"
 	return $rc
 }
@@ -247,7 +247,7 @@ warnings() { grep -E ': (warning|error|note):' "$1" | sed -E "s,^($TREE|$BASE|\.
 chk_sparse_w1() {
 	local objs ours base log=$BUILD/logs/check-w1.log key bad rc=0
 	mkdir -p "$BUILD/logs"
-	[ -f "$BUILD/out/test/.config" ] || scripts/kernel test prepare >/dev/null
+	[ -f "$BUILD/out/test/.config" ] || scripts/build/kernel.sh test prepare >/dev/null
 	mapfile -t objs < <(hooked_objects)
 	# objects are made only if they are not there: make them again, to see all warnings
 	(cd "$BUILD/out/check" 2>/dev/null && rm -rf mm/scaleswap && rm -f "${objs[@]}") || true
@@ -300,7 +300,7 @@ chk_results() {
 whole() {
 	local log=$BUILD/logs/check-$1.log
 	mkdir -p "$BUILD/logs"
-	scripts/kernel "$1" vmlinux >"$log" 2>&1 || { tail -30 "$log"; return 1; }
+	scripts/build/kernel.sh "$1" vmlinux >"$log" 2>&1 || { tail -30 "$log"; return 1; }
 	! grep -E '(warning|WARNING):' "$log"
 }
 chk_build_off() { whole off; }
@@ -314,7 +314,7 @@ some() { # NAME [COMPILER]
 	local log=$BUILD/logs/check-$1.log objs
 	mkdir -p "$BUILD/logs"
 	mapfile -t objs < <(hooked_objects | grep -v '^mm/')
-	KCC=${2:-gcc} scripts/kernel "$1" mm/ "${objs[@]}" >"$log" 2>&1 || { tail -30 "$log"; return 1; }
+	KCC=${2:-gcc} scripts/build/kernel.sh "$1" mm/ "${objs[@]}" >"$log" 2>&1 || { tail -30 "$log"; return 1; }
 	! grep -E '(warning|WARNING):' "$log"
 }
 chk_build_rt() { some rt; }
@@ -354,7 +354,7 @@ if [ "${1:-}" = list ]; then
 fi
 [ $# -eq 0 ] || CHECKS=("$@")
 for c in "${CHECKS[@]}"; do
-	declare -F "chk_$c" >/dev/null || die "no check is called $c; 'scripts/check list' lists them"
+	declare -F "chk_$c" >/dev/null || die "no check is called $c; 'scripts/test/check.sh list' lists them"
 done
 [ -f "$TREE/Makefile" ] || die "$TREE is missing; run 'make tree' first"
 
@@ -377,6 +377,6 @@ for c in "${CHECKS[@]}"; do
 	sed 's/^/    /' "$out.remarks"
 	rm -f "$out.remarks"
 done
-[ ${#failed[@]} -eq 0 ] || echo "check: failed: ${failed[*]}; again with 'scripts/check ${failed[*]}'"
+[ ${#failed[@]} -eq 0 ] || echo "check: failed: ${failed[*]}; again with 'scripts/test/check.sh ${failed[*]}'"
 echo "check: $passed passed, ${#failed[@]} failed"
 [ ${#failed[@]} -eq 0 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What scripts/tree, refresh, export and check know about the assembled tree.
+"""What tree.py, refresh.py, export.py and scripts/test/check.sh know about the assembled tree.
 
 The assembled tree is $BUILD/base plus three kinds of files, listed with the sha256 of
 what was written in $BUILD/tree.manifest:
@@ -21,9 +21,9 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.path.abspath(os.environ.get("BUILD") or
-                        os.path.expanduser("~/.cache/scaleswap/build"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from paths import BUILD, ROOT  # noqa: E402
+
 BASE = os.path.join(BUILD, "base")
 TREE = os.path.join(BUILD, "tree")
 STAMP = os.path.join(BUILD, "base.stamp")
@@ -38,7 +38,7 @@ OVERLAY_DIRS = ("arch", "mm", "include", "drivers", "fs", "tools", "Documentatio
 OVERLAY_FILES = ("Kconfig.scaleswap",)
 APPENDED = "MAINTAINERS"
 
-ME = os.path.basename(sys.argv[0])
+ME = os.path.splitext(os.path.basename(sys.argv[0]))[0]
 
 
 class Error(Exception):
@@ -79,9 +79,9 @@ def build_lock():
 
 
 def fetch():
-    """Have scripts/fetch bring $BUILD/base up to date."""
+    """Have scripts/build/fetch.sh bring $BUILD/base up to date."""
     env = dict(os.environ, BUILD=BUILD)
-    if subprocess.run([os.path.join(ROOT, "scripts/fetch")], env=env).returncode:
+    if subprocess.run([os.path.join(ROOT, "scripts/build/fetch.sh")], env=env).returncode:
         sys.exit(1)
 
 

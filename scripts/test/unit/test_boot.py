@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""scripts/boot ends a guest that makes no progress, and no other, however busy the host is.
+"""scripts/guest/boot.py ends a guest that makes no progress, and no other, however busy the host is.
 
 The guests boot the kernel that SSW_KERNEL names (default: test). `make test` runs this.
 """
-import importlib.machinery
-import importlib.util
 import os
 import re
 import subprocess
@@ -13,13 +11,11 @@ import tempfile
 import threading
 import unittest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-loader = importlib.machinery.SourceFileLoader("boot", f"{ROOT}/scripts/boot")
-boot = importlib.util.module_from_spec(importlib.util.spec_from_loader("boot", loader))
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 sys.dont_write_bytecode = True
-loader.exec_module(boot)
+sys.path.insert(0, f"{ROOT}/scripts/guest")
+import boot  # noqa: E402
 
-# By its path: from this directory "test" is scripts/test
 KERNEL = f"{boot.BUILD}/out/{os.environ.get('SSW_KERNEL', 'test')}/arch/x86/boot/bzImage"
 HUNG = 98
 # Nothing in such a guest runs any more but interrupts: its one CPU is taken for good.
@@ -38,7 +34,7 @@ class Run:
             f.write(script)
             f.flush()
             pin = (lambda: os.sched_setaffinity(0, {cpu})) if cpu is not None else None
-            p = subprocess.Popen([f"{ROOT}/scripts/boot", "--kernel", KERNEL, "--cpus", "1", "--mem", "256",
+            p = subprocess.Popen([f"{ROOT}/scripts/guest/boot.py", "--kernel", KERNEL, "--cpus", "1", "--mem", "256",
                                   "--minimal", "--accel", "tcg", *options, f.name],
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  text=True, preexec_fn=pin)

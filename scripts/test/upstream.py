@@ -42,15 +42,16 @@ import subprocess
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.path.abspath(os.environ.get("BUILD") or
-                        os.path.expanduser("~/.cache/scaleswap/build"))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build"))
+from paths import BUILD, ROOT  # noqa: E402
+
 UP = f"{BUILD}/upstream"
-GUEST_FILES = f"{ROOT}/scripts/upstream-guest"
+GUEST_FILES = f"{ROOT}/scripts/test/upstream"
 OWN = ["hold.c", "memory-hotplug.sh"]
 ROUNDS = 3
 
-# Name -> scripts/kernel name, kernel parameters, what the guest must find (see GUEST)
+# Name -> scripts/build/kernel.sh name, kernel parameters, what the guest must find (see GUEST)
 KERNELS = {
     "base": ("base-test", "", "none"),
     "off": ("off", "", "none"),
@@ -94,7 +95,7 @@ PROGRAMS = {
     "test_zswap": ("cgroup", ["cgroup_util.c"], []),
 }
 
-# Guest -> options of scripts/boot, kernel parameters. A guest of its own for what needs
+# Guest -> options of scripts/guest/boot.py, kernel parameters. A guest of its own for what needs
 # another machine, or leaves much behind.
 GUESTS = {
     "mm": ([], ""),
@@ -350,9 +351,9 @@ def gcc_version():
 
 def build_kernels(kernels):
     for name in dict.fromkeys(KERNELS[k][0] for k in kernels):
-        say(f"scripts/kernel {name}")
-        if subprocess.run([f"{ROOT}/scripts/kernel", name], stdin=subprocess.DEVNULL).returncode:
-            raise CannotRun(f"scripts/kernel {name} failed")
+        say(f"scripts/build/kernel.sh {name}")
+        if subprocess.run([f"{ROOT}/scripts/build/kernel.sh", name], stdin=subprocess.DEVNULL).returncode:
+            raise CannotRun(f"scripts/build/kernel.sh {name} failed")
 
 
 # --- reading what the programs say ------------------------------------------------
@@ -450,7 +451,7 @@ def boot(kernel, guest, labels, n):
     logs = f"{BUILD}/logs/upstream-{kernel}-{tag}"
     seconds = {l: RUNS[l][1] * SLOWER.get(kernel, 1) for l in labels}
     limit = 240 * SLOWER.get(kernel, 1) + max(seconds.values())
-    args = [f"{ROOT}/scripts/boot", "--kernel", f"{IMAGES}/{name}", "--cpus", "4",
+    args = [f"{ROOT}/scripts/guest/boot.py", "--kernel", f"{IMAGES}/{name}", "--cpus", "4",
             # our own selftests are not needed, and need not build
             "--initramfs", f"{BUILD}/initramfs/base.cpio",
             "--mem", MEM_MB.get(kernel, MEM_MB_ELSE), *options,
@@ -593,7 +594,7 @@ def unlisted(kernel, label, runs):
             and not listed(KNOWN_FAILURES, label, c) and not listed(TIMING, label, c)]
 
 
-# scripts/boot removes such folders of processes that are gone
+# scripts/guest/boot.py removes such folders of processes that are gone
 IMAGES = f"{BUILD}/run/{os.getpid()}-upstream"
 
 
@@ -692,7 +693,7 @@ def report(kernels, labels, runs, facts):
 
 
 def main():
-    ap = argparse.ArgumentParser(prog="scripts/upstream", description=__doc__,
+    ap = argparse.ArgumentParser(prog="scripts/test/upstream.py", description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--json", default=f"{BUILD}/results/upstream-selftests.json", metavar="FILE",
                     help="where the raw results go [%(default)s]")
@@ -724,7 +725,7 @@ def main():
             build_kernels(kernels)
         with open(f"{UP}/guest.sh", "w") as f:
             f.write(GUEST)
-        command([f"{ROOT}/scripts/initramfs", "base"])
+        command([f"{ROOT}/scripts/build/initramfs.sh", "base"])
         images = take_images(kernels)
         runs, facts = run_all(kernels, labels, jobs)
     except (CannotRun, OSError) as e:
@@ -738,7 +739,7 @@ def main():
                                     text=True).stdout.strip()
     saved = {
         "what": "the base tree's selftests of swap, LRU and groups, against the base kernel",
-        "command": " ".join(["scripts/upstream", *sys.argv[1:]]),
+        "command": " ".join(["scripts/test/upstream.py", *sys.argv[1:]]),
         "date": start.strftime("%Y-%m-%dT%H:%M:%SZ"), "seconds": round((datetime.datetime.now(
             datetime.timezone.utc) - start).total_seconds()),
         "commit": git("rev-parse", "HEAD"), "modified_files": git("status", "--short").splitlines(),

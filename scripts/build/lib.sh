@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-# Shared by the bash scripts of this directory: paths, messages, the build lock.
+# Shared by the bash scripts: paths, messages, the build lock.
 # shellcheck shell=bash
 #
 # Source it first: it sets ROOT (the repository), BUILD (where everything is
-# built) and JOBS, and exports the last two for what the script calls.
+# built) and JOBS, and exports the last two for what the script calls. Python programs
+# take ROOT and BUILD from paths.py, which has the same default.
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD=${BUILD:-${HOME:-/root}/.cache/scaleswap/build}
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 JOBS=${JOBS:-$(nproc)}
 export BUILD JOBS
 
-ME=$(basename "$0")
+ME=$(basename "$0") ME=${ME%.*}
 say()    { printf '%s: %s\n' "$ME" "$*"; }
 notice() { printf '%s: NOTICE: %s\n' "$ME" "$*" >&2; }
 warn()   { printf '%s: WARNING: %s\n' "$ME" "$*" >&2; }

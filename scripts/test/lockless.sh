@@ -3,11 +3,11 @@
 # The lockless parts of ScaleSwap, built in user space from the assembled tree, under
 # sanitizers and with models: tools/testing/scaleswap/README.
 #
-#   scripts/lockless [TARGET...] [VAR=VALUE...]    default: test
+#   scripts/test/lockless.sh [TARGET...] [VAR=VALUE...]    default: test
 #
 # Targets: test stress model mutants. Objects are in $BUILD/lockless.
 set -euo pipefail
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../build/lib.sh"
 
 TREE=$BUILD/tree
 DIR=$TREE/tools/testing/scaleswap

@@ -6,7 +6,7 @@ Overlay files are copied back. The change of a base file goes into the last hook
 series that touches that file, or into PATCH=NNN-subsystem-what.patch (a new one is made
 if there is none of that name). Hooks that follow are rebased onto it, and hooks that
 applied with offsets are written anew. Nothing is written unless all of it works out;
-afterwards scripts/tree has nothing to do.
+afterwards scripts/build/tree.py has nothing to do.
 """
 
 import bisect
@@ -18,7 +18,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import treelib as t  # noqa: E402
+import tree_lib as t  # noqa: E402
 
 # New files that appear in the tree are ours when their path says so.
 OURS = re.compile(r"(^|/)scaleswap([/._-]|$)|(^|/)[^/]*-scaleswap$|\.scaleswap$")
@@ -241,7 +241,7 @@ def main():
             t.say(f"removed {f}")
         if new_patch:
             t.notice(f"patches/{target} has a FIXME in its message; write it")
-    return subprocess.run([os.path.join(t.ROOT, "scripts/tree")]).returncode
+    return subprocess.run([os.path.join(t.ROOT, "scripts/build/tree.py")]).returncode
 
 
 t.run_main(main)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Kernel packages to install on a real machine, made by the kernel's own bindeb-pkg.
 #
-#   scripts/deb                  DEBCONFIG=FILE: the kernel configuration to start from
+#   scripts/build/deb.sh                  DEBCONFIG=FILE: the kernel configuration to start from
 #
 # Without DEBCONFIG: that of the running kernel (/boot), else Debian's (package
 # linux-config-6.12), else x86_64_defconfig; without debug information, which would make
@@ -65,7 +65,7 @@ rm -f "$DIR"/*.deb "$DIR"/*.changes "$DIR"/*.buildinfo
 export DEBFULLNAME=${DEBFULLNAME:-$(git -C "$ROOT" config user.name || echo ScaleSwap)}
 export DEBEMAIL=${DEBEMAIL:-$(git -C "$ROOT" config user.email || echo scaleswap@localhost)}
 release=$("${MAKE[@]}" -s --no-print-directory kernelrelease)
-# -d: of the packages it wants, scripts/deps has installed those that are used
+# -d: of the packages it wants, scripts/build/deps.sh has installed those that are used
 "${MAKE[@]}" KDEB_PKGVERSION="${release%%-*}-1" KDEB_CHANGELOG_DIST=unstable DPKG_FLAGS=-d \
 	bindeb-pkg >>"$LOG" 2>&1 &
 pid=$!

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Write the whole (overlay and hooks) as one series for `git am` on the pristine base.
 
-  OUT=DIR scripts/export      default $BUILD/export
+  OUT=DIR scripts/build/export.py      default $BUILD/export
 
 The overlay comes first, in one commit a piece, then the hooks as they are in patches/.
 The series is then applied to a fresh repository of the base files it touches, and what
@@ -19,7 +19,7 @@ from email.utils import parseaddr
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import treelib as t  # noqa: E402
+import tree_lib as t  # noqa: E402
 
 # The overlay's commits in order: paths (a prefix, the first match counts), subject, body.
 # `None` collects what nothing else names.
@@ -114,7 +114,7 @@ def piece_of(name):
 
 def main():
     t.build_lock()
-    if subprocess.run([os.path.join(t.ROOT, "scripts/tree")], stdout=subprocess.DEVNULL).returncode:
+    if subprocess.run([os.path.join(t.ROOT, "scripts/build/tree.py")], stdout=subprocess.DEVNULL).returncode:
         return 1
     edits = t.hand_edits()
     if edits:
