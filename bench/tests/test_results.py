@@ -15,7 +15,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-import swapbench as b  # noqa: E402
+import lib as b  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(ROOT, "bench", "results")
@@ -220,7 +220,7 @@ class Results(unittest.TestCase):
         for r in rounds:
             for column, result in r.items():
                 self.assertEqual(result["parameter"], b.COLUMNS[column]["append"])
-        # bench/report shows the same
+        # bench/report.py shows the same
         self.assertEqual(name, max(f for f in os.listdir(RESULTS) if f.startswith("demo-")))
 
 

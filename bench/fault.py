@@ -5,19 +5,17 @@
 Three parts, one file, bench/results/fault.json, and a picture beside it, fault.svg:
   instr    instructions of a fault, from its first one to the store that rings the doorbell
            (submit), and from the completion's being noticed to user space (complete);
-           one CPU, -icount shift=0, by stopwatches in QEMU (bench/insncount.c, watch=on)
+           one CPU, -icount shift=0, by stopwatches in QEMU (bench/load/insncount.c, watch=on)
   latency  of each fault by the thread's clock, 1 to 8 threads on 8 CPUs that take turns,
            page-cluster 0 and 3; and interrupts a fault; in interleaved rounds
   device   what QEMU's drive takes itself, from doorbell to completion, by QEMU's trace
 
 The columns: base; off, bio, direct: ours, with that in /sys/kernel/mm/scaleswap/fault/mode.
 On two quiet cores: instr 5 min, latency 15 min, device 1 min. It can be stopped at any
-time and goes on from there, as bench/scale does. Ends with 0 if every guest ended well
+time and goes on from there, as bench/scale.py does. Ends with 0 if every guest ended well
 and every page was right, else 1; 2: could not run.
 """
 import argparse
-import importlib.machinery
-import importlib.util
 import json
 import os
 import re
@@ -26,13 +24,9 @@ import statistics
 import sys
 
 sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-import swapbench as b  # noqa: E402
-
-_loader = importlib.machinery.SourceFileLoader("scale", f"{HERE}/scale")
-sc = importlib.util.module_from_spec(importlib.util.spec_from_loader("scale", _loader))
-_loader.exec_module(sc)
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lib as b  # noqa: E402
+import scale as sc  # noqa: E402
 
 MODES = ["off", "bio", "direct"]
 ICOUNT = "-icount shift=0,sleep=on -cpu max,-rdrand,-rdseed -rtc base=2026-01-01,clock=vm"
@@ -89,7 +83,7 @@ def watch_map(system_map, path, column):
         found = next(((kind, n) for kind, names in choice.items() for n in names if n in plain), None)
         if not found:
             names = ", ".join(n for v in choice.values() for n in v)
-            b.die(f"{system_map} has none of {names}: inlined or renamed; see POLLED and ANY in bench/fault")
+            b.die(f"{system_map} has none of {names}: inlined or renamed; see POLLED and ANY in bench/fault.py")
         wanted[found[1]] = found[0]
     marks = {addr: (kind, n) for name, kind in wanted.items() for addr, n in plain[name]}
     with open(path, "w") as f:
@@ -169,12 +163,12 @@ def measure(work, p, part, column, cpus, nr, log):
     options.update(part=part, modes=modes, seed=nr + 1)
     queues = 3 * cpus + 1
     append = [sc.APPEND, sc.COLUMNS[column]["append"], f"nvme.poll_queues={cpus}"]
-    command = [f"{b.ROOT}/scripts/boot", "--kernel", f"{work}/{kernel}", "--cpus", str(cpus), "--mem", str(p["mem"]),
+    command = [f"{b.ROOT}/scripts/guest/boot.py", "--kernel", f"{work}/{kernel}", "--cpus", str(cpus), "--mem", str(p["mem"]),
                "--initramfs", f"{work}/root.cpio", "--nvme", "1", "--nvme-size", "64",
                # one for each CPU of each sort
                "--qemu", f"-set device.n0.max_ioqpairs={queues} -set device.n0.msix_qsize={queues + 1}",
-               "--add", f"{work}/swapload:/ssw/swapload", "--add", f"{b.ROOT}/bench/guest.py:/ssw/guest.py",
-               "--add", f"{b.ROOT}/bench/scaleguest.py:/ssw/scaleguest.py",
+               "--add", f"{work}/swapload:/ssw/swapload", "--add", f"{b.ROOT}/bench/guest/demo.py:/ssw/demo.py",
+               "--add", f"{b.ROOT}/bench/guest/scale.py:/ssw/scale.py",
                "--timeout", str(p["timeout"]), "--accel", "tcg", "--thread", "single", "--log", log]
     counts, trace = f"{work}/{column}.counts", f"{work}/trace"
     if part == "instr":
@@ -186,7 +180,7 @@ def measure(work, p, part, column, cpus, nr, log):
                     "--qemu", f"-plugin {work}/insncount.so,map={functions_path},out={counts},watch=on"]
     if part == "device":
         command += ["--qemu", f"-msg timestamp=on -D {trace} " + " ".join(f"-trace {e}" for e in EVENTS)]
-    command += ["--append", " ".join(a for a in append if a), f"{b.ROOT}/bench/faultguest.py", json.dumps(options)]
+    command += ["--append", " ".join(a for a in append if a), f"{b.ROOT}/bench/guest/fault.py", json.dumps(options)]
     r = sc.run_guest(command, log)
     if "error" in r:
         return r
@@ -341,7 +335,7 @@ NOTES = [
     "over, and the drive was throttled to 400 pages a second (QEMU's throttling.bps-total, host's clock): without that "
     "the completion often came within the 350 instructions between the doorbell and the sleep.",
     "latency_us: of faults that had to wait for a read (major), by the time stamp counter before and after the "
-    "access, in user space (bench/swapload.c); the wall clock of a guest whose CPUs take turns on one host "
+    "access, in user space (bench/load/swapload.c); the wall clock of a guest whose CPUs take turns on one host "
     "thread, so beyond one thread it is mostly the others' turns. Threads are of one process. At the top of a "
     "column: one thread, page-cluster 0, random order; all in `latency`, the median, min and max over rounds. "
     "latency_over_base: median, min and max of the rounds' ratios. "
@@ -407,7 +401,7 @@ def show(rec):
 
 
 def main():
-    ap = argparse.ArgumentParser(prog="bench/fault", description=__doc__,
+    ap = argparse.ArgumentParser(prog="bench/fault.py", description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--part", action="append", choices=list(PARTS), help="only this one (can be repeated)")
     ap.add_argument("--kernel", default="test", metavar="NAME", help="ours (default test)")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * swapload - the workload of bench/scale and bench/fault: processes that swap, phase by
+ * swapload - the workload of bench/scale.py and bench/fault.py: processes that swap, phase by
  * phase.
  *
  * Each worker is a process (with --threads a thread of one process) on a CPU of its own

@@ -4,12 +4,12 @@
 # 8 per-core areas and a memory cgroup for each CPU's process, so that no CPU takes
 # another's pages off the LRU (which is what LRU shards will do within one cgroup).
 #
-#   bench/manual/locks-own-group.sh [KERNEL]     default: lockstat; writes
+#   bench/experiments/own-group/run.sh [KERNEL]     default: lockstat; writes
 #                                                bench/results/locks-own-group.json
 #
 # Emulated (TCG, one host thread, 8 vCPUs in turns), drives are QEMU's NVMe.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 kernel=${1:-lockstat}
 guest=$(mktemp)
 trap 'rm -f "$guest"' EXIT
@@ -46,7 +46,7 @@ uname -rv | sed 's/^/kernel /'
 # name, contentions, acquisitions
 sed -nE 's/^ *([^ ].*[^ ]): +[0-9]+ +([0-9]+) .* ([0-9]+) +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ *$/lock \2 \3 \1/p' /proc/lock_stat
 END
-out=$(scripts/boot --kernel "$kernel" --cpus 8 --mem 1280 --nvme 8 --nvme-size 64 --with base \
+out=$(scripts/guest/boot.py --kernel "$kernel" --cpus 8 --mem 1280 --nvme 8 --nvme-size 64 --with base \
 	--with selftests --append scaleswap=on --timeout 900 "$guest")
 KERNEL=$kernel python3 -c '
 import datetime, json, os, re, subprocess, sys
@@ -54,7 +54,7 @@ text = sys.stdin.read()
 locks = {m[3]: {"acquisitions": int(m[2]), "contentions": int(m[1])}
          for m in re.finditer(r"^lock (\d+) (\d+) (.*)$", text, re.M)}
 pages = int(re.search(r"^pages (\d+)", text, re.M)[1])
-data = {"command": "bench/manual/locks-own-group.sh " + os.environ["KERNEL"],
+data = {"command": "bench/experiments/own-group/run.sh " + os.environ["KERNEL"],
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "kernel": re.search(r"^kernel (.*)", text, re.M)[1],
         "repository": subprocess.run(["git", "describe", "--always", "--dirty"], text=True,

@@ -40,7 +40,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import swapbench as b  # noqa: E402
+import lib as b  # noqa: E402
 
 COLUMNS = {
     "base": dict(prefix="base-", append="", how="striped"),
@@ -100,11 +100,11 @@ def prepare(work, parts, no_build):
     """Kernels, root, workloads; {kernel: what it is}."""
     names = sorted({COLUMNS[c]["prefix"] + p["config"] for p in parts.values() for c in p["columns"]})
     if not no_build:
-        b.step("deps")
-        b.step("tree")
+        b.step("deps.sh")
+        b.step("tree.py")
         for name in names:
-            b.step("kernel", name)
-    b.step("initramfs", *LAYERS)
+            b.step("kernel.sh", name)
+    b.step("initramfs.sh", *LAYERS)
     kernels = {}
     for name in names:
         out = f"{b.BUILD}/out/{name}"
@@ -122,7 +122,7 @@ def prepare(work, parts, no_build):
             with open(f"{b.BUILD}/initramfs/{layer}.cpio", "rb") as f:
                 shutil.copyfileobj(f, root)
             root.write(b"\0" * (-root.tell() % 512))
-    here = os.path.dirname(os.path.abspath(__file__))
+    here = f"{b.ROOT}/bench/load"
     for command in (["-static", "-pthread", "-o", f"{work}/swapload", f"{here}/swapload.c"],
                     ["-shared", "-fPIC", "-fvisibility=hidden", "-o", f"{work}/insncount.so", f"{here}/insncount.c"]):
         if subprocess.run(["gcc", "-O2", *command]).returncode:
@@ -208,9 +208,9 @@ def measure(work, p, part, column, cpus, nr, log):
     options = {k: v for k, v in p.items() if k not in ("config", "columns", "rounds", "mem", "shift", "plugin")}
     options["area_mb"] = p["total_mb"] // cpus
     options.update(part=part, how=c["how"], mglru=c.get("mglru", False), seed=nr + 1, device="nvme" if nvme else p["device"])
-    command = [f"{b.ROOT}/scripts/boot", "--kernel", f"{work}/{kernel}", "--cpus", str(cpus),
+    command = [f"{b.ROOT}/scripts/guest/boot.py", "--kernel", f"{work}/{kernel}", "--cpus", str(cpus),
                "--mem", str(p["mem"]), "--initramfs", f"{work}/root.cpio",
-               "--add", f"{work}/swapload:/ssw/swapload", "--add", f"{b.ROOT}/bench/guest.py:/ssw/guest.py",
+               "--add", f"{work}/swapload:/ssw/swapload", "--add", f"{b.ROOT}/bench/guest/demo.py:/ssw/demo.py",
                "--timeout", str(p.get("timeout", 900)), "--accel", "tcg",
                "--thread", "multi" if multi else "single", "--log", log,
                "--append", f"{APPEND}{APPEND_ICOUNT if icount else ''} {c['append']}".strip()]
@@ -222,7 +222,7 @@ def measure(work, p, part, column, cpus, nr, log):
     if p.get("plugin"):
         function_map(f"{work}/{kernel}.map", f"{work}/{kernel}.functions")
         command += ["--qemu", f"-plugin {work}/insncount.so,map={work}/{kernel}.functions,out={counts}"]
-    command += [f"{b.ROOT}/bench/scaleguest.py", json.dumps(options)]
+    command += [f"{b.ROOT}/bench/guest/scale.py", json.dumps(options)]
     result = run_guest(command, log)
     if "error" in result:
         return result
@@ -234,7 +234,7 @@ def measure(work, p, part, column, cpus, nr, log):
 
 
 def run_guest(command, log):
-    """scripts/boot with a script that prints "result " and JSON: that, or {"error": why}."""
+    """scripts/guest/boot.py with a script that prints "result " and JSON: that, or {"error": why}."""
     start = time.monotonic()
     boot = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, errors="replace")
@@ -295,7 +295,7 @@ class Store:
     def add(self, key, result):
         row = {"key": key, "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
                "repository": b.output_of("git", "describe", "--always", "--dirty"),
-               "command": " ".join([f"bench/{b.ME}", *sys.argv[1:]]), "result": result}
+               "command": " ".join([f"bench/{b.ME}.py", *sys.argv[1:]]), "result": result}
         self.rows.append(row)
         with open(self.path, "a") as f:
             f.write(json.dumps(row) + "\n")
@@ -427,7 +427,7 @@ def meta(part, p, kernels, rows):
         "format": 1, "part": part,
         "date": max(row["date"] for *_, row in rows), "begun": min(row["date"] for *_, row in rows),
         # of the measuring, which may have been some runs of it; not of a later --report
-        "command": sorted({row.get("command", f"bench/{b.ME} --part {part}") for *_, row in rows}),
+        "command": sorted({row.get("command", f"bench/{b.ME}.py --part {part}") for *_, row in rows}),
         "repository": sorted({row["repository"] for *_, row in rows}),
         "kernels": info, "columns": {c: COLUMNS[c] for c in p["columns"]},
         "how": {k: v for k, v in p.items()},
@@ -581,7 +581,7 @@ def result_instr(p, kernels, rows, m):
         "page-cluster 0, which frees the slot; the workload's own check of the page is in it, alike for all",
         "alloc_free: instructions inside the entry points in `entries`, from entry to return with what they call, without "
         "interrupts, and without the folio's way out of the swap cache; both windows added, so that a slot goes from "
-        "allocation to its end on the free list; by a QEMU plugin (bench/insncount.c) that counts translated blocks"]
+        "allocation to its end on the free list; by a QEMU plugin (bench/load/insncount.c) that counts translated blocks"]
     rec.update(runs=runs, entries=entries, functions=functions)
     write_json("instructions.json", rec, ["runs", "entries", "functions"])
     print()
@@ -686,7 +686,7 @@ def result_table6(p, kernels, rows, m):
 
 def main():
     global OUT
-    ap = argparse.ArgumentParser(prog="bench/scale", description=__doc__,
+    ap = argparse.ArgumentParser(prog="bench/scale.py", description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--part", action="append", choices=list(PARTS), help="only this one (can be repeated)")
     ap.add_argument("--rounds", type=int, metavar="N", help="instead of " + ", ".join(
@@ -737,11 +737,11 @@ def main():
 
 def draw(where, *names):
     # Debian's package is for Debian's python3, which need not be the first in PATH
-    plot = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scaleplot")
+    plot = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plot.py")
     for python in (sys.executable, "/usr/bin/python3"):
         if subprocess.run([python, "-c", "import matplotlib"], stderr=subprocess.DEVNULL).returncode == 0:
             if subprocess.run([python, plot, where, *names]).returncode:
-                b.die("bench/scaleplot failed")
+                b.die("bench/plot.py failed")
             return
     b.say("NOTICE: no pictures, since matplotlib is missing (Debian package python3-matplotlib)")
 

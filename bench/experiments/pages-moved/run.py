@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Are more pages moved with ScaleSwap on, for the same accesses, and if so which?
 
-bench/slabload (threads of one process that get and set values of 1 to 4 KB, as a cache
+bench/load/slabload.c (threads of one process that get and set values of 1 to 4 KB, as a cache
 server's do) runs in a cgroup v2 group that may have half of its memory, with swap on four
 NVMe drives. What its threads access is the same in each run. What is counted is what came
 and went meanwhile: pages that a fault had to read, pages read ahead and how many of these
@@ -14,9 +14,9 @@ the columns alternate. In each boot each case runs once, in a new group: four th
 four CPUs or on two, pinned or not, page-cluster 0 and 3, values of equal and of unequal
 (zipf) popularity.
 
-  bench/manual/pages-moved.py [--boots N]    default 5; half a minute a boot on a quiet host
+  bench/experiments/pages-moved/run.py [--boots N]    default 5; half a minute a boot on a quiet host
 
-Environment: BUILD; KERNEL and BASE, names of kernels that scripts/kernel built, or
+Environment: BUILD; KERNEL and BASE, names of kernels that scripts/build/kernel.sh built, or
 bzImages (default test and base-test). Emulated: TCG, one host thread, CPUs in turns;
 counts, no times. Writes bench/results/pages-moved.json.
 """
@@ -30,7 +30,10 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "scripts", "build"))
+from paths import BUILD, ROOT  # noqa: E402
+
 KERNEL = os.environ.get("KERNEL", "test")
 BASE = os.environ.get("BASE", "base-test")
 # kernel, boot parameter, modes of fault/mode
@@ -124,8 +127,7 @@ PY
 
 
 def checksum(kernel):
-    build = os.environ.get("BUILD") or os.path.expanduser("~/.cache/scaleswap/build")
-    path = kernel if os.path.isfile(kernel) else f"{build}/out/{kernel}/arch/x86/boot/bzImage"
+    path = kernel if os.path.isfile(kernel) else f"{BUILD}/out/{kernel}/arch/x86/boot/bzImage"
     with open(path, "rb") as f:
         return hashlib.sha256(f.read()).hexdigest()
 
@@ -138,7 +140,7 @@ def boot(work, column, cpus, boot_nr):
     guest = f"{work}/guest.sh"
     with open(guest, "w") as f:
         f.write(GUEST.replace("CONF_HERE", repr(json.dumps(conf))))
-    cmd = [f"{ROOT}/scripts/boot", "--kernel", kernel, "--cpus", str(cpus), "--mem", "512", "--nvme", "4",
+    cmd = [f"{ROOT}/scripts/guest/boot.py", "--kernel", kernel, "--cpus", str(cpus), "--mem", "512", "--nvme", "4",
            "--nvme-size", "200", "--timeout", "600", "--thread", "single", "--add", f"{work}/slabload:/ssw/slabload",
            "--append", f"{append} kunit.enable=0", guest]
     done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -175,7 +177,7 @@ def table(runs):
 
 def save(o, repository, runs):
     data = {
-        "command": " ".join(["bench/manual/pages-moved.py", *sys.argv[1:]]),
+        "command": " ".join(["bench/experiments/pages-moved/run.py", *sys.argv[1:]]),
         "workload": f"slabload {THREADS} {PAGES} {ACCESSES}", "memory_max": LIMIT,
         "kernels": {c: " ".join(v[:2]).strip() for c, v in COLUMNS.items()},
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -200,7 +202,7 @@ def main():
     runs = []
     with tempfile.TemporaryDirectory() as work:
         subprocess.run([os.environ.get("CC", "gcc"), "-O2", "-static", "-pthread", "-o", f"{work}/slabload",
-                        f"{ROOT}/bench/slabload.c", "-lm"], check=True)
+                        f"{ROOT}/bench/load/slabload.c", "-lm"], check=True)
         for nr in range(o.boots):
             for column in o.columns.split(":"):
                 new = boot(work, column, o.cpus, nr)

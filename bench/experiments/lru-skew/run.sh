@@ -8,13 +8,13 @@
 # one list (scaleswap=core), with shards (scaleswap=on), and on the base kernel with each
 # of its two LRUs, in interleaved boots.
 #
-#   bench/manual/lru-skew.sh [ROUNDS]     default 5; writes bench/results/lru-skew.json;
+#   bench/experiments/lru-skew/run.sh [ROUNDS]     default 5; writes bench/results/lru-skew.json;
 #                                         KERNEL=NAME|BZIMAGE, default test; BASE likewise,
 #                                         default base-test
 #
 # Emulated (TCG, one host thread, 4 vCPUs in turns); counts, no times.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 rounds=${1:-5}
 guest=$(mktemp) out=$(mktemp)
 trap 'rm -f "$guest" "$out"' EXIT
@@ -85,7 +85,7 @@ for ((i = 0; i < rounds; i++)); do
 		base | mglru) kernel=${BASE:-base-test} append="how=$how" ;;
 		*) kernel=${KERNEL:-test} append="scaleswap=$how" ;;
 		esac
-		scripts/boot --kernel "$kernel" --cpus 4 --mem 512 --nvme 4 --nvme-size 64 --with base --with python \
+		scripts/guest/boot.py --kernel "$kernel" --cpus 4 --mem 512 --nvme 4 --nvme-size 64 --with base --with python \
 			--timeout 300 --append "$append kunit.enable=0" "$guest"
 	done
 done | tee "$out"
@@ -104,7 +104,7 @@ for line in open(sys.argv[1]):
     elif word == "events":
         runs[-1]["events"] = rest
 total = {h: [sum(r["swapped_in"]) for r in runs if r["scaleswap"] == h] for h in ("core", "on", "base", "mglru")}
-data = {"command": f"bench/manual/lru-skew.sh {sys.argv[2]}", "kernels": {"core": "test", "on": "test", "base": "base-test", "mglru": "base-test, lru_gen/enabled y"},
+data = {"command": f"bench/experiments/lru-skew/run.sh {sys.argv[2]}", "kernels": {"core": "test", "on": "test", "base": "base-test", "mglru": "base-test, lru_gen/enabled y"},
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "repository": subprocess.run(["git", "describe", "--always", "--dirty"], text=True, stdout=subprocess.PIPE).stdout.strip(),
         "emulated": "QEMU TCG, one host thread, 4 vCPUs, NVMe drives emulated",

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Pictures of what bench/scale and bench/fault measured, beside what is known of the
+"""Pictures of what bench/scale.py and bench/fault.py measured, beside what is known of the
 papers' figures.
 
-  bench/scaleplot [DIR [NAME...]]   reads DIR/*.json (default bench/results), writes
+  bench/plot.py [DIR [NAME...]]   reads DIR/*.json (default bench/results), writes
                                     DIR/*.svg; of all, or figure12, tables_1_5, ...
 
 Needs matplotlib (Debian package python3-matplotlib). The paper is ScaleSwap (FAST '26):
@@ -306,7 +306,7 @@ def main():
         if len(sys.argv) <= 2 or draw.__name__ in sys.argv[2:]:
             draw(where, done)
     for path in done:
-        print(f"scaleplot: {os.path.relpath(path)}")
+        print(f"plot: {os.path.relpath(path)}")
 
 
 if __name__ == "__main__":

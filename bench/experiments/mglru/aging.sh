@@ -5,12 +5,12 @@
 # lruvec. Instructions of such a walk by mapped page, base kernel, one CPU, once with all
 # pages touched since the last walk, and once with none.
 #
-#   bench/manual/mglru-aging.sh [KERNEL]   default: base-test; writes
+#   bench/experiments/mglru/aging.sh [KERNEL]   default: base-test; writes
 #                                          bench/results/mglru-aging.json
 #
 # Emulated (TCG, -icount shift=0: a nanosecond of the guest is an instruction).
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 kernel=${1:-base-test}
 guest=$(mktemp)
 trap 'rm -f "$guest"' EXIT
@@ -75,7 +75,7 @@ for pages in (8192, 32768):
 print("rows " + json.dumps(rows))
 print("kernel " + " ".join(os.uname()[2:4]))
 END
-out=$(scripts/boot --kernel "$kernel" --cpus 1 --mem 512 --with base --with python --accel tcg --timeout 300 \
+out=$(scripts/guest/boot.py --kernel "$kernel" --cpus 1 --mem 512 --with base --with python --accel tcg --timeout 300 \
 	--append "nokaslr norandmaps lpj=4000000 kunit.enable=0" \
 	--qemu "-icount shift=0,sleep=off -cpu max,-rdrand,-rdseed -rtc base=2026-01-01,clock=vm" "$guest")
 KERNEL=$kernel python3 -c '
@@ -85,7 +85,7 @@ rows = json.loads(re.search(r"^rows (.*)$", text, re.M)[1])
 spread = lambda v: {"median": round(statistics.median(v), 1), "min": round(min(v), 1), "max": round(max(v), 1), "n": len(v)}
 size = sorted({r["pages"] for r in rows})
 per = {str(n): {k: spread([r[k] / n for r in rows if r["pages"] == n]) for k in ("touched", "untouched")} for n in size}
-data = {"command": "bench/manual/mglru-aging.sh " + os.environ["KERNEL"],
+data = {"command": "bench/experiments/mglru/aging.sh " + os.environ["KERNEL"],
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "kernel": re.search(r"^kernel (.*)$", text, re.M)[1],
         "repository": subprocess.run(["git", "describe", "--always", "--dirty"], text=True,

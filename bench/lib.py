@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What scripts/demo, bench/run and bench/report share: kernels, guests, table, verdict.
+"""What the benchmarks share: kernels, guests, the demo's table and verdict, records.
 
-One measurement is one boot of one kernel with bench/guest.py in it. A round is one
+One measurement is one boot of one kernel with bench/guest/demo.py in it. A round is one
 measurement of each column; the order turns from round to round, so that a host that
-gets slower or busier meanwhile does not count against one of them. scripts/demo measures
-the base kernel later than the other columns, or not at all.
+gets slower or busier meanwhile does not count against one of them. bench/demo.py without
+--full measures the base kernel later than the other columns, or not at all.
 """
 import argparse
 import datetime
@@ -21,10 +21,11 @@ import tempfile
 import threading
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.path.abspath(os.environ.get("BUILD") or
-                        os.path.expanduser("~/.cache/scaleswap/build"))
-ME = os.path.basename(sys.argv[0])
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scripts", "build"))
+from paths import BUILD, ROOT  # noqa: E402
+
+ME = os.path.splitext(os.path.basename(sys.argv[0]))[0]
 
 # column -> what the kernel's name begins with (the rest is a file in configs/), kernel
 # parameter, how the areas are set up. The rivals get the same files at one priority: then
@@ -34,7 +35,7 @@ COLUMNS = {
     "off": dict(prefix="", append="scaleswap=off", how="striped"),
     "on": dict(prefix="", append="scaleswap=on", how="percore"),
 }
-# "lru" is a column of bench/scale only
+# "lru" is a column of bench/scale.py only
 TITLES = {"base": "base kernel", "off": "scaleswap=off", "lru": "scaleswap=lru", "on": "scaleswap=on"}
 LOCKS = {
     "swap_avail_lock": "swap_avail_lock",
@@ -86,11 +87,11 @@ def check_options(o):
 # --- building ---------------------------------------------------------------------
 
 def step(*command):
-    """One of scripts/, with its progress shown."""
-    say(" ".join(["scripts/" + command[0], *command[1:]]))
-    if subprocess.run([f"{ROOT}/scripts/{command[0]}", *command[1:]],
+    """One of scripts/build/, with its progress shown."""
+    say(" ".join(["scripts/build/" + command[0], *command[1:]]))
+    if subprocess.run([f"{ROOT}/scripts/build/{command[0]}", *command[1:]],
                       stdin=subprocess.DEVNULL).returncode:
-        die(f"scripts/{' '.join(command)} failed")
+        die(f"scripts/build/{' '.join(command)} failed")
 
 
 def kernel_names(columns, config):
@@ -100,11 +101,11 @@ def kernel_names(columns, config):
 def prepare(work, no_build, columns, config):
     """Build all that these columns need and stage it; {kernel: what it is}."""
     if not no_build:
-        step("deps")
-        step("tree")
+        step("deps.sh")
+        step("tree.py")
         for kernel in kernel_names(columns, config):
-            step("kernel", kernel)
-    step("initramfs", *LAYERS)
+            step("kernel.sh", kernel)
+    step("initramfs.sh", *LAYERS)
     stage_root(work)
     return stage_kernels(work, columns, config)
 
@@ -161,7 +162,7 @@ class Spent:
 # --- measuring --------------------------------------------------------------------
 
 def qemu_cpu_seconds(boot_pid):
-    """CPU time of the QEMU that scripts/boot runs. A busy host makes a guest slow, but
+    """CPU time of the QEMU that scripts/guest/boot.py runs. A busy host makes a guest slow, but
     hardly makes it use more of this."""
     tick = os.sysconf("SC_CLK_TCK")
     try:
@@ -184,14 +185,14 @@ def measure(work, column, config, o, setup, log):
     # All of it would fit into one area: reclaim is not spread evenly over CPUs, and a full
     # area would make another picture. The drives are sparse files.
     size = max(512, int(o.mem * o.factor * 1.25))
-    command = [f"{ROOT}/scripts/boot", "--kernel", f"{work}/{c['prefix']}{config}",
+    command = [f"{ROOT}/scripts/guest/boot.py", "--kernel", f"{work}/{c['prefix']}{config}",
                "--cpus", str(setup["cpus"]), "--mem", str(o.mem), "--nvme", str(setup["drives"]),
                "--nvme-size", str(size + 128), "--initramfs", f"{work}/root.cpio",
                "--add", f"{work}/stamp:/ssw/stamp", "--timeout", str(o.timeout),
                "--accel", o.accel, "--thread", setup["thread"], "--log", log]
     if c["append"]:
         command += ["--append", c["append"]]
-    command += [f"{ROOT}/bench/guest.py", c["how"], str(size), str(o.factor), *stamp_options(o)]
+    command += [f"{ROOT}/bench/guest/demo.py", c["how"], str(size), str(o.factor), *stamp_options(o)]
     boot = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, errors="replace")
     said = []
@@ -258,7 +259,7 @@ def rounds(work, config, o, setup, out, columns=tuple(COLUMNS)):
 
 
 class Workplace:
-    """A directory of this run, in the place where scripts/boot clears up after the dead."""
+    """A directory of this run, in the place where scripts/guest/boot.py clears up after the dead."""
 
     def __enter__(self):
         os.makedirs(f"{BUILD}/run", exist_ok=True)
@@ -515,14 +516,14 @@ def record(o, kernels, setups, steps=()):
 
 
 def report(path, svg=True):
-    """Print a file that bench/run wrote, and draw its ratios."""
+    """Print a file that bench/demo.py --full wrote, and draw its ratios."""
     try:
         with open(path) as f:
             rec = json.load(f)
         if rec["format"] != 1:
             die(f"{path} has format {rec['format']}; this reads format 1")
     except (OSError, ValueError, KeyError, TypeError) as e:
-        die(f"{path} is no file of bench/run: {e!r}")
+        die(f"{path} is no file of bench/demo.py --full: {e!r}")
     print(f"\n{rec['date']}, {rec['repository']}, {rec['host']['qemu']}, {rec['host']['cpus']} host CPUs")
     for setup in rec["setups"]:
         o = argparse.Namespace(**{"passes": 2, **rec["options"], "rounds": len(setup["rounds"])})

@@ -6,12 +6,12 @@
 # after each step: how many shards there are, and the slab allocator's memory, which is
 # compared with that of a boot without shards (scaleswap=core) that does the same.
 #
-#   bench/manual/lru-memory.sh [GROUPS] [CPUS]     writes bench/results/lru-memory.json;
+#   bench/experiments/lru-memory/run.sh [GROUPS] [CPUS]     writes bench/results/lru-memory.json;
 #                                                  KERNEL=NAME|BZIMAGE, default test
 #
 # Emulated (TCG, one host thread, CPUs in turns); sizes, no times.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 groups=${1:-1000} cpus=${2:-64} kernel=${KERNEL:-test}
 guest=$(mktemp) out=$(mktemp)
 trap 'rm -f "$guest" "$out"' EXIT
@@ -56,7 +56,7 @@ PY
 END2
 for how in on core; do
 	echo "how $how"
-	scripts/boot --kernel "$kernel" --cpus "$cpus" --mem 6144 --with base --with python \
+	scripts/guest/boot.py --kernel "$kernel" --cpus "$cpus" --mem 6144 --with base --with python \
 		--timeout 2400 --append "scaleswap=$how kunit.enable=0" "$guest"
 done | tee "$out"
 python3 - "$out" "$groups" "$cpus" <<'PY'
@@ -75,7 +75,7 @@ for core, on in zip(runs["core"], runs["on"]):
                  "shards_kB": on["lru"]["allocated"] * on["lru"]["shard_bytes"] // 1024,
                  "slab_grown_kB": grown[1], "slab_grown_without_shards_kB": grown[0]})
     print("%-18s %6d shards %7d kB; slab grew by %7d kB, without shards by %7d kB" % tuple(rows[-1].values()))
-data = {"command": f"bench/manual/lru-memory.sh {sys.argv[2]} {sys.argv[3]}", "kernel": "test",
+data = {"command": f"bench/experiments/lru-memory/run.sh {sys.argv[2]} {sys.argv[3]}", "kernel": "test",
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "repository": subprocess.run(["git", "describe", "--always", "--dirty"], text=True, stdout=subprocess.PIPE).stdout.strip(),
         "emulated": "QEMU TCG, one host thread, CPUs in turns", "summary": rows, "runs": runs}

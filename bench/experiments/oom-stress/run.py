@@ -10,9 +10,9 @@ which uses twice the memory that it may have. What counts is oom_kill in the gro
 memory.events: on the base kernel, and on this one with scaleswap=off, core,poll and on.
 Each boot makes a few runs, each run in a new group; boots of the kernels alternate.
 
-  bench/manual/oom-stress.py [--runs N]     N runs a column; default 40
+  bench/experiments/oom-stress/run.py [--runs N]     N runs a column; default 40
 
-Environment: BUILD; KERNEL and BASE, names of kernels that scripts/kernel built, or
+Environment: BUILD; KERNEL and BASE, names of kernels that scripts/build/kernel.sh built, or
 bzImages (default test and base-test). Emulated: TCG, one host thread, CPUs in turns.
 Writes bench/results/oom-stress.json.
 """
@@ -25,7 +25,10 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "scripts", "build"))
+from paths import ROOT  # noqa: E402
+
 KERNEL = os.environ.get("KERNEL", "test")
 BASE = os.environ.get("BASE", "base-test")
 COLUMNS = {"base": (BASE, ""), "off": (KERNEL, "scaleswap=off"),
@@ -58,7 +61,7 @@ done
 def boot(script, column, runs):
     """Boot one guest; a list of runs."""
     kernel, append = COLUMNS[column]
-    cmd = [f"{ROOT}/scripts/boot", "--kernel", kernel, "--cpus", "2", "--mem", "512", "--nvme", "2",
+    cmd = [f"{ROOT}/scripts/guest/boot.py", "--kernel", kernel, "--cpus", "2", "--mem", "512", "--nvme", "2",
            "--nvme-size", "300", "--timeout", str(60 + 90 * runs), "--append", f"{append} kunit.enable=0",
            script, str(runs)]
     done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -92,7 +95,7 @@ def main():
     table = {c: {"runs": len(k), "kills": sum(k), "a_run": round(statistics.mean(k), 2),
                  "runs_with_a_kill": sum(map(bool, k))} for c, k in kills.items()}
     data = {
-        "command": " ".join(["bench/manual/oom-stress.py", *sys.argv[1:]]), "workload": LOAD,
+        "command": " ".join(["bench/experiments/oom-stress/run.py", *sys.argv[1:]]), "workload": LOAD,
         "memory_max": LIMIT, "kernels": {c: " ".join(COLUMNS[c]).strip() for c in columns},
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "repository": subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], text=True,

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The part of the demo and the benchmarks that runs in the guest; see swapbench.py.
+"""The part of the demo and the benchmarks that runs in the guest; see bench/lib.py.
 
-  guest.py percore|striped SIZE-MB FACTOR [STAMP-OPTION...]
+  demo.py percore|striped SIZE-MB FACTOR [STAMP-OPTION...]
 
 Makes an ext4 on each NVMe drive and a swap file of SIZE MB on each: set up by the tool,
 one a core (percore), or by plain swapon at one priority, so that the kernel stripes over

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The part of bench/scale that runs in the guest.
+"""The part of bench/scale.py that runs in the guest.
 
-  scaleguest.py OPTIONS     (JSON; see PARTS at the end)
+  scale.py OPTIONS     (JSON; see PARTS at the end)
 
 Prints "result " and one line of JSON. What swapload prints goes into it.
 """
@@ -15,7 +15,7 @@ import sys
 import time
 
 sys.path.insert(0, "/ssw")
-import guest as g  # noqa: E402
+import demo as g  # noqa: E402
 
 LOAD = "/ssw/swapload"
 GROUP = "/sys/fs/cgroup/w"

@@ -6,23 +6,35 @@ Builds this kernel, then boots a guest with 4 CPUs and 4 NVMe drives twice, with
 scaleswap=off and scaleswap=on. Each runs the same workload, whose pages are stamped and
 checked on the way back. Prints one table and what came out. Only then builds the base
 kernel, measures it in the same way, and prints the table with all three; --no-base leaves
-that out. Ends with the verdict on correctness, which is also the exit status: 0 all is
-right, 1 not, 2 it could not run.
+that out. Nothing is measured while something is built.
 
-Nothing is measured while something is built. bench/run measures the three kernels in
-turn, in several rounds, and keeps the numbers.
+--full builds all three kernels with lock_stat first, and measures them in turn, in several
+rounds. There are two setups, because neither can answer all under emulation:
+  cpus4  4 CPUs that QEMU runs one at a time: counts, and time as ratios between kernels
+  smp2   2 CPUs that run at the same time: which locks they contend for
+All raw numbers go to bench/results/demo-DATE.json, and bench/report.py shows them again.
+Five rounds of both take about 40 minutes on two quiet cores.
+
+Ends with the verdict on correctness, which is also the exit status: 0 all is right, 1 not,
+2 it could not run.
 """
 import argparse
+import datetime
 import os
 import signal
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bench"))
-import swapbench as b  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lib as b  # noqa: E402
 
-SETUP = {"name": "cpus4", "cpus": 4, "drives": 4, "thread": "single"}
-CONFIG = "demo"     # a file in configs/
+SETUPS = [
+    {"name": "cpus4", "cpus": 4, "drives": 4, "thread": "single"},
+    {"name": "smp2", "cpus": 2, "drives": 2, "thread": "multi"},
+]
+SETUP = SETUPS[0]
+# files in configs/
+CONFIG, FULL_CONFIG = "demo", "lockstat"
 FIRST = ("off", "on")
 # About what each step takes on two cores that have nothing else to do, with no compiler cache.
 MINUTES = {"prepare": 0.8, "kernel": 4, "guest": 1.1}
@@ -74,16 +86,16 @@ class Steps:
 
 def prepare(o):
     if not o.no_build:
-        b.step("deps")
-        b.step("tree")
-    b.step("initramfs", *b.LAYERS)
+        b.step("deps.sh")
+        b.step("tree.py")
+    b.step("initramfs.sh", *b.LAYERS)
 
 
 def build(o, work, columns):
     """Build and stage the kernel of these columns."""
     if not o.no_build:
         for name in b.kernel_names(columns, CONFIG):
-            b.step("kernel", name)
+            b.step("kernel.sh", name)
     return b.stage_kernels(work, columns, CONFIG)
 
 
@@ -119,15 +131,51 @@ def run(o, work):
     return b.judge(results)
 
 
-def main(argv=None):
-    ap = argparse.ArgumentParser(prog="scripts/demo", description=__doc__,
+def run_full(o):
+    """Measure each kernel in each round; the exit status."""
+    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%d-%H%M")
+    path = os.path.abspath(o.out or f"{b.ROOT}/bench/results/demo-{date}.json")
+    setups = [(s, []) for s in SETUPS if o.setup in (None, s["name"])]
+    with b.Workplace() as work:
+        kernels = b.prepare(work, o.no_build, b.COLUMNS, FULL_CONFIG)
+        try:
+            for setup, results in setups:
+                b.say(f"setup {setup['name']}: {setup['cpus']} CPUs, thread={setup['thread']}, {o.rounds} rounds")
+                b.rounds(work, FULL_CONFIG, o, setup, results)
+        finally:
+            # also when it is stopped: whole rounds are good numbers
+            setups = [(s, r) for s, r in setups if r]
+            if setups:
+                b.write_record(path, b.record(o, kernels, setups))
+                b.say(f"raw numbers are in {path}")
+    b.report(path)
+    return max(b.print_verdict(b.judge(r)) for _, r in setups)
+
+
+def options(argv):
+    first = argparse.ArgumentParser(add_help=False)
+    first.add_argument("--full", action="store_true",
+                       help="all three kernels in turn, in several rounds and two setups; the numbers are kept")
+    full = first.parse_known_args(argv)[0].full
+    ap = argparse.ArgumentParser(prog="bench/demo.py", description=__doc__, parents=[first],
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
-    # less than bench/run: it is to be over soon
-    b.add_options(ap, 1, mem=320, passes=1)
-    ap.add_argument("--no-base", dest="base", action="store_false", help="without the base kernel")
+    # without --full it is to be over soon; --help shows these defaults, or with --full the others
+    b.add_options(ap, *((5,) if full else (1, 320, 1)))
+    ap.add_argument("--no-base", dest="base", action="store_false", help="without the base kernel (not with --full)")
+    ap.add_argument("--setup", choices=[s["name"] for s in SETUPS], help="only this one (--full)")
+    ap.add_argument("--out", metavar="FILE", help="instead of bench/results/demo-DATE.json (--full)")
     o = ap.parse_args(argv)
+    if o.full and not o.base or not o.full and (o.setup or o.out):
+        ap.error("--no-base is not for --full; --setup and --out are for --full only")
     b.check_options(o)
+    return o
+
+
+def main(argv=None):
+    o = options(argv)
     signal.signal(signal.SIGTERM, lambda n, _: sys.exit(128 + n))
+    if o.full:
+        return run_full(o)
     for line in plan_lines(o):
         b.say(line)
     with b.Workplace() as work:

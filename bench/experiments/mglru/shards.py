@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """MGLRU and LRU shards: what each does, and what the two would do together.
 
-  bench/manual/mglru-shards.py [--cpus N,N...] [--no-build] [--missing]    default 8,16
+  bench/experiments/mglru/shards.py [--cpus N,N...] [--no-build] [--missing]    default 8,16
 
 Builds $BUILD-mglru with the patch beside this file, in which each shard has generations of
 its own, and boots base kernel and ours with either LRU. Two loads in a cgroup at its limit:
@@ -23,8 +23,10 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.abspath(os.environ.get("BUILD") or os.path.expanduser("~/.cache/scaleswap/build"))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "scripts", "build"))
+from paths import BUILD, ROOT  # noqa: E402
+
 PATCHED = BUILD + "-mglru"
 ICOUNT = "-icount shift=4,sleep=off -cpu max,-rdrand,-rdseed -rtc base=2026-01-01,clock=vm"
 # name: (kernel, command line, MGLRU on?)
@@ -90,15 +92,15 @@ def build():
     env = dict(os.environ, BUILD=PATCHED)
     os.makedirs(PATCHED, exist_ok=True)
     if not os.path.exists(f"{PATCHED}/base"):
-        subprocess.run([f"{ROOT}/scripts/fetch"], check=True, env=env)
-    subprocess.run([f"{ROOT}/scripts/tree"], check=True, env=dict(env, FORCE="1"), stdout=subprocess.DEVNULL)
-    subprocess.run(["patch", "-p1", "-s", "-d", f"{PATCHED}/tree", "-i", f"{ROOT}/bench/manual/mglru-shards.patch"],
+        subprocess.run([f"{ROOT}/scripts/build/fetch.sh"], check=True, env=env)
+    subprocess.run([f"{ROOT}/scripts/build/tree.py"], check=True, env=dict(env, FORCE="1"), stdout=subprocess.DEVNULL)
+    subprocess.run(["patch", "-p1", "-s", "-d", f"{PATCHED}/tree", "-i", f"{ROOT}/bench/experiments/mglru/shards.patch"],
                    check=True)
     out = f"{PATCHED}/out/lockstat"
-    subprocess.run([f"{ROOT}/scripts/kernel", "lockstat"], check=True, env=env)
+    subprocess.run([f"{ROOT}/scripts/build/kernel.sh", "lockstat"], check=True, env=env)
     # MGLRU has to be on when shards come into being; there is no fragment for that
     subprocess.run([f"{PATCHED}/tree/scripts/config", "--file", f"{out}/.config", "-e", "LRU_GEN_ENABLED"], check=True)
-    subprocess.run([f"{ROOT}/scripts/kernel", "lockstat"], check=True, env=env)
+    subprocess.run([f"{ROOT}/scripts/build/kernel.sh", "lockstat"], check=True, env=env)
     return f"{out}/arch/x86/boot/bzImage"
 
 
@@ -107,7 +109,7 @@ def measure(work, image, name, load, cpus):
     guest = f"{work}/guest.sh"
     with open(guest, "w") as f:
         f.write(GUEST.replace("set -eu\n", f"set -eu\nLOAD={load} GEN={'0x0007' if gen else '0x0000'}\n", 1))
-    r = subprocess.run([f"{ROOT}/scripts/boot", "--kernel", image if kernel == PATCHED else kernel, "--cpus", str(cpus),
+    r = subprocess.run([f"{ROOT}/scripts/guest/boot.py", "--kernel", image if kernel == PATCHED else kernel, "--cpus", str(cpus),
                         "--mem", "1024", "--with", "base", "--add", f"{work}/hotcold:/ssw/hotcold",
                         "--add", f"{work}/swapload:/ssw/swapload", "--timeout", "900", "--accel", "tcg",
                         "--thread", "single", "--qemu", ICOUNT, "--append",
@@ -143,12 +145,12 @@ def main():
     have = {(r["kernel"], r["load"], r["cpus"]) for r in runs}
     with tempfile.TemporaryDirectory() as work:
         for name in ("hotcold", "swapload"):
-            subprocess.run(["gcc", "-O2", "-static", "-pthread", "-o", f"{work}/{name}", f"{ROOT}/bench/{name}.c"], check=True)
+            subprocess.run(["gcc", "-O2", "-static", "-pthread", "-o", f"{work}/{name}", f"{ROOT}/bench/load/{name}.c"], check=True)
         for cpus in map(int, o.cpus.split(",")):
             for load in ("apart", "shared"):
                 runs += [measure(work, image, name, load, cpus) for name in COLUMNS if (name, load, cpus) not in have]
     with open(path, "w") as f:
-        json.dump({"command": "bench/manual/mglru-shards.py " + " ".join(sys.argv[1:]), "date": now(),
+        json.dump({"command": "bench/experiments/mglru/shards.py " + " ".join(sys.argv[1:]), "date": now(),
                    "emulated": f"QEMU TCG, {ICOUNT}; drives are null_blk",
                    "columns": {k: [os.path.basename(v[0]), *v[1:]] for k, v in COLUMNS.items()}, "runs": runs}, f, indent=1)
         f.write("\n")

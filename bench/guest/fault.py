@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The part of bench/fault that runs in the guest.
+"""The part of bench/fault.py that runs in the guest.
 
-  faultguest.py OPTIONS     (JSON: part, modes, clusters, threads, pages, seed, ...)
+  fault.py OPTIONS     (JSON: part, modes, clusters, threads, pages, seed, ...)
 
 Prints "result " and one line of JSON. One drive, one area; `modes` are what is written
 to .../fault/mode one after the other, or [""] for a kernel that has no such file.
@@ -14,8 +14,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, "/ssw")
-import guest as g  # noqa: E402
-import scaleguest as s  # noqa: E402
+import demo as g  # noqa: E402
+import scale as s  # noqa: E402
 
 FAULT = f"{g.SYS}/fault"
 # The same pages in no order, then in order; the second `out` has nothing to write.

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What LRU shards cost where they are off: instructions by function, base against off.
 
-  bench/manual/lru-off-code.py [OUT]     default: bench/results/lru-off.json
+  bench/experiments/lru-off/run.py [OUT]     default: bench/results/lru-off.json
 
-Reads what `bench/scale --part instr` has counted (BUILD/results/scale/instr.jsonl): every
+Reads what `bench/scale.py --part instr` has counted (BUILD/results/scale/instr.jsonl): every
 instruction of 16,384 pages swapped out and in, on one emulated CPU with QEMU's instruction
 clock, by the function that it is in. Prints, for the functions that LRU shards have hooks
 in or that these are inlined into, instructions a page in the base kernel and in ours booted
@@ -15,7 +15,10 @@ import json
 import os
 import sys
 
-BUILD = os.environ.get("BUILD") or os.path.expanduser("~/.cache/scaleswap/build")
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "scripts", "build"))
+from paths import BUILD  # noqa: E402
+
 # Hot: what runs for each page or each batch of pages
 HOT = """lru_add lru_activate lru_move_tail lru_deactivate lru_lazyfree folio_batch_move_lru
 folio_batch_add_and_move folio_add_lru __page_cache_release release_pages folios_put_refs
@@ -42,7 +45,7 @@ for window, what in (("1", "swap_out"), ("2", "swap_in")):
         b, o = (counts[c].get(f, 0) for c in ("base", "off"))
         if f in HOT or abs(b - o) >= 0.5:
             functions.setdefault(f, {})[what] = {"base": round(b, 2), "off": round(o, 2)}
-data = {"command": "bench/manual/lru-off-code.py, after bench/scale --part instr",
+data = {"command": "bench/experiments/lru-off/run.py, after bench/scale.py --part instr",
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "measured": {c: {"date": r["date"], "kernel_sha256": r["key"]["kernel"],
                          "repository": r["repository"]} for c, r in (("base", base), ("off", off))},

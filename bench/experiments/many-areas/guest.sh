@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Stamped workload over many areas, in a guest: stamped-areas.sh AREAS PROCS SIZE_MB MAX_MB
+# Stamped workload over many areas, in a guest: guest.sh AREAS PROCS SIZE_MB MAX_MB
 #
 # For the sizes that are too slow for CI (64 CPUs with 64 areas, 8 CPUs with 247):
-#   scripts/boot --kernel test --cpus 64 --mem 2048 --nvme 4 --append scaleswap=on \
-#     --timeout 1500 bench/manual/stamped-areas.sh 64 64 768 256
-#   scripts/boot --kernel test --cpus 8 --mem 1024 --nvme 4 --append scaleswap=on \
-#     --timeout 900 bench/manual/stamped-areas.sh 247 8 512 192
+#   scripts/guest/boot.py --kernel test --cpus 64 --mem 2048 --nvme 4 --append scaleswap=on \
+#     --timeout 1500 bench/experiments/many-areas/guest.sh 64 64 768 256
+#   scripts/guest/boot.py --kernel test --cpus 8 --mem 1024 --nvme 4 --append scaleswap=on \
+#     --timeout 900 bench/experiments/many-areas/guest.sh 247 8 512 192
 #
 # AREAS swap files are spread over the drives and bound by auto, with equal priority,
 # so that a CPU with several takes turns. The workload runs in a memory cgroup of

@@ -22,7 +22,7 @@
  *
  *   -plugin insncount.so,map=FILE,out=FILE,watch=on
  *
- * Stopwatches instead, for bench/fault, and for one CPU: each page fault of user space in
+ * Stopwatches instead, for bench/fault.py, and for one CPU: each page fault of user space in
  * which a command goes to an NVMe drive is timed, in kernel instructions since its first
  * one. Instructions are counted one by one, since an access to a device breaks a block up
  * and would have the rest of it counted twice. A line a fault:
