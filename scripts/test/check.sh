@@ -13,7 +13,7 @@ cd "$ROOT"
 BASE=$BUILD/base TREE=$BUILD/tree
 export PYTHONDONTWRITEBYTECODE=1
 
-CHECKS=(shell python spdx size results series checkpatch kernel_doc abi export
+CHECKS=(shell python spdx size paths results tests mutants series checkpatch kernel_doc abi export
 	lockless sparse_w1 user_tools build_i386 build_off build_nomemcg build_test
 	build_rt build_clang)
 
@@ -289,7 +289,16 @@ chk_user_tools() {
 	return $rc
 }
 
-# Every figure of README.md that was measured is in a file that names commit and command.
+# Each file that is named exists; the default of BUILD stands once a language.
+chk_paths() { scripts/test/check/paths.py "$ROOT" "$TREE"; }
+
+# Each selftest runs in a guest, in a kernel that has what it needs.
+chk_tests() { scripts/test/check/tests.py "$ROOT"; }
+
+# Each mutant can still be applied.
+chk_mutants() { scripts/test/mutate.py --check; }
+
+# Every figure that was measured is in a file that names commit and command.
 chk_results() {
 	local log=$BUILD/logs/check-results.log
 	mkdir -p "$BUILD/logs"
@@ -342,7 +351,7 @@ chk_build_i386() {
 chk_lockless() {
 	local log=$BUILD/logs/check-lockless.log
 	mkdir -p "$BUILD/logs"
-	"$ROOT/scripts/lockless" test >"$log" 2>&1 || { tail -40 "$log"; return 1; }
+	scripts/test/lockless.sh test >"$log" 2>&1 || { tail -40 "$log"; return 1; }
 	! grep -i '^skip' "$log"
 }
 

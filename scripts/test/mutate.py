@@ -7,7 +7,8 @@ assembled tree, builds the `test` kernel, and runs the tests that are meant to n
 The damage is found if scripts/test/run.py reports at least one failure among them; a mutant
 that lives means that a test is missing. Afterwards the tree is as before.
 
-Takes about a minute a mutant, so it is run by hand and not by CI. --list names them.
+Takes about a minute a mutant, so it is run by hand and not by CI. --list names them;
+--check sees whether each can be applied to the assembled tree, and builds nothing.
 It works in a build directory of its own, $BUILD-mutants.
 """
 import os
@@ -279,13 +280,24 @@ def assemble():
     call(["scripts/build/tree.py"], check=True, stdout=subprocess.DEVNULL, env=dict(os.environ, FORCE="1"))
 
 
+def places(name, build):
+    """In how many places of the tree in this build directory the mutant could be applied."""
+    path, old, _, _ = MUTANTS[name]
+    try:
+        with open(f"{build}/tree/{path}") as f:
+            return f.read().count(old)
+    except OSError:
+        return 0
+
+
 def run(name):
     """Return what noticed the mutant, or None."""
     path, old, new, tests = MUTANTS[name]
+    if places(name, BUILD) != 1:
+        return f"?? {path} has {places(name, BUILD)} places to damage; fix scripts/test/mutate.py"
     full = f"{BUILD}/tree/{path}"
-    text = open(full).read()
-    if text.count(old) != 1:
-        return f"?? {path} has {text.count(old)} places to damage; fix scripts/test/mutate.py"
+    with open(full) as f:
+        text = f.read()
     with open(full, "w") as f:
         f.write(text.replace(old, new))
     build = call(["scripts/build/kernel.sh", "test"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -307,6 +319,11 @@ def main():
     if names == ["--list"]:
         print("\n".join(MUTANTS))
         return 0
+    if names == ["--check"]:
+        wrong = [f"mutate: {n}: {MUTANTS[n][0]} has {c} places to damage, not one"
+                 for n in MUTANTS if (c := places(n, ORIGINAL)) != 1]
+        print("\n".join(wrong or [f"mutate: each of {len(MUTANTS)} mutants can be applied"]))
+        return 1 if wrong else 0
     unknown = [n for n in names if n not in MUTANTS]
     if unknown:
         print(f"mutate: no mutant is called {' '.join(unknown)}; --list names them", file=sys.stderr)
