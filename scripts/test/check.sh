@@ -87,7 +87,7 @@ chk_spdx() {
 		case $f in
 		# mail, data, texts whose format has no place for it
 		*.patch | *.json | *.csv | *.tsv | *.svg | *.png | *.txt | *.log | *.gz | *.expected) continue ;;
-		README* | */README | MAINTAINERS | COPYING | LICENSE* | NOTES* | patches/series) continue ;;
+		*.md | */README | MAINTAINERS | COPYING | LICENSE* | NOTES* | patches/series) continue ;;
 		Documentation/ABI/* | tools/testing/selftests/*/config | */settings) continue ;;
 		*/.gitignore | */golden/* | */data/* | */results/*) continue ;;
 		esac
