@@ -193,6 +193,23 @@ class Order(unittest.TestCase):
         # what failed before the base kernel was measured still counts
         self.assertEqual(self.demo("--no-base", bad=("on",))[0], 1)
 
+    def test_full_measures_all_kernels_in_turn(self):
+        done = []
+
+        def measure(_work, column, config, _o, setup, _log):
+            self.assertEqual(config, demo.FULL_CONFIG)
+            done.append((setup["name"], column))
+            return result(column)
+        with tempfile.TemporaryDirectory() as build, contextlib.ExitStack() as stack:
+            for name, value in (("BUILD", build), ("measure", measure), ("prepare", lambda *_: {}),
+                                ("report", lambda path: self.assertTrue(os.path.exists(path)))):
+                stack.enter_context(mock.patch.object(b, name, value))
+            stack.enter_context(mock.patch.object(demo.signal, "signal"))
+            stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            self.assertEqual(demo.main(["--full", "--rounds", "2", "--out", f"{build}/demo.json"]), 0)
+        one = ["base", "off", "on", "off", "on", "base"]
+        self.assertEqual(done, [(s, c) for s in ("cpus4", "smp2") for c in one])
+
     def test_plan_comes_first_and_names_each_step(self):
         for args, steps in (((), 6), (("--no-base",), 4), (("--no-build",), 3),
                             (("--no-build", "--no-base"), 2)):
