@@ -10,7 +10,7 @@
 #
 # FAULT_PROCS processes (default 6) stamp pages, have them swapped out and look at them
 # again (faultload). No page may be wrong, none lost but where a drive is gone, and no
-# access may take over 25 s. Not part of the tests for its length; scripts/test/longrun.sh fault boots a
+# access may take over 25 s. Not part of the tests for its length; scripts/faultloop boots a
 # guest for it. A line a minute; ends with "fault good" or "fault BAD", and status 0 or 1.
 . "$(dirname "$0")/common.sh"
 kind=${1:-}
