@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # ScaleSwap: fetch the base, assemble, build, boot, test, measure, export.
 #
-# Each target is a script of its own; this file only says which one, and in what
+# Each target is a program of its own; this file only says which one, and in what
 # order. `make help` lists them.
 
-# Where everything is built, outside the repository; base kernel as a tree (instead of
-# the Debian package that BASE names); parallel jobs; which kernel.
-BUILD  ?= $(HOME)/.cache/scaleswap/build
+# Where everything is built, outside the repository (the default is in lib.sh); base kernel
+# as a tree (instead of the Debian package that BASE names); parallel jobs; which kernel.
+BUILD  := $(shell bash -c '. scripts/build/lib.sh && echo "$$BUILD"')
 JOBS   ?= $(shell nproc)
 KSRC   ?=
 CONFIG ?= test
@@ -22,7 +22,8 @@ MAKEOVERRIDES =
 
 # The scripts take a lock and run the kernel's own parallel make.
 .NOTPARALLEL:
-.PHONY: help deps tree kernel boot demo test test-debug test-upstream bench check export deb refresh clean
+.PHONY: help deps tree kernel boot demo test test-debug test-upstream longrun lockless mutate check \
+	bench bench-demo bench-fault export deb refresh clean
 
 help:
 	@echo 'ScaleSwap: per-core swap for the Linux kernel (base: $(shell sed -n s/^version=//p BASE))'
@@ -33,7 +34,14 @@ help:
 	@echo '  make test-debug  the same under lockdep, KASAN and DEBUG_VM'
 	@echo '  make test-upstream  the base kernel'\''s own selftests that swap, compared with the base'
 	@echo '  make check       checkpatch, sparse, kernel-doc, builds on/off/without memcg/PREEMPT_RT/clang, export'
-	@echo '  make bench       benchmarks; raw results in bench/results'
+	@echo '  make lockless    the lockless sources in user space: sanitizers, models (LOCKLESS="TARGET...")'
+	@echo '  make mutate      break one line at a time and see a test fail (MUTATE="NAME..."; --list)'
+	@echo '  make longrun     a long run in the background: LONGRUN="soak|churn|fault KERNEL ..."'
+	@echo
+	@echo '  make bench       instructions a page, locks, throughput, full areas (BENCH="options of bench/scale.py")'
+	@echo '  make bench-fault what a fault that waits for NVMe costs (BENCH="options of bench/fault.py")'
+	@echo '  make bench-demo  the demo in rounds: base kernel, off, on in turns (BENCH="options of bench/demo.py")'
+	@echo '                   raw results of all three: bench/results; what came out: bench/README.md'
 	@echo
 	@echo '  make deps        install the Debian packages that are missing (as root)'
 	@echo '  make tree        assemble base + overlay + patches in BUILD/tree (FORCE=1: drop edits there)'
@@ -49,55 +57,72 @@ help:
 	@echo '  KSRC=DIR     a plain $(shell sed -n s/^series=//p BASE).y tree as the base     [the Debian package]'
 	@echo '  JOBS=N       parallel jobs                  [$(JOBS)]'
 	@echo '  CONFIG=NAME  test debug lockstat demo off nomemcg preempt rt, base-test base-lockstat  [$(CONFIG)]'
-	@echo '  boot:    SCRIPT=FILE  ARGS="arguments of SCRIPT"  BOOT="options of scripts/boot"'
+	@echo '  boot:    SCRIPT=FILE  ARGS="arguments of SCRIPT"  BOOT="options of scripts/guest/boot.py"'
 	@echo '  refresh: PATCH=NNN-subsystem-what.patch  the hook that takes edits of base files'
 	@echo '  export:  OUT=DIR        deb: DEBCONFIG=FILE'
 
 deps:
-	@scripts/deps
+	@scripts/build/deps.sh
 
 tree: deps
-	@FORCE='$(FORCE)' scripts/tree
+	@FORCE='$(FORCE)' scripts/build/tree.py
 
 kernel: tree
-	@scripts/kernel $(CONFIG)
+	@scripts/build/kernel.sh $(CONFIG)
 
 boot:
 	@[ -n '$(SCRIPT)' ] || { echo 'make boot: ERROR: give SCRIPT=FILE, what to run in the guest' >&2; exit 1; }
 	@$(MAKE) --no-print-directory kernel CONFIG='$(CONFIG)'
-	@scripts/boot --kernel $(CONFIG) $(BOOT) $(SCRIPT) $(ARGS)
+	@scripts/guest/boot.py --kernel $(CONFIG) $(BOOT) $(SCRIPT) $(ARGS)
 
 # says first what it will do, and then assembles the tree itself
 demo:
-	@command -v python3 >/dev/null || scripts/deps
-	@scripts/demo $(if $(filter 0 n no,$(BASE)),--no-base)
+	@command -v python3 >/dev/null || scripts/build/deps.sh
+	@bench/demo.py $(if $(filter 0 n no,$(BASE)),--no-base)
 
 test: tree
-	@scripts/test test
+	@scripts/test/run.py test
 
 test-upstream: tree
-	@scripts/upstream
+	@scripts/test/upstream.py
 
 test-debug: tree
-	@scripts/test debug
+	@scripts/test/run.py debug
+
+longrun: tree
+	@[ -n '$(LONGRUN)' ] || { echo 'make longrun: ERROR: give LONGRUN="soak|churn|fault KERNEL ...", see scripts/test/longrun.sh' >&2; exit 1; }
+	@case '$(word 2,$(LONGRUN))' in */*) ;; *) scripts/build/kernel.sh $(word 2,$(LONGRUN)) ;; esac
+	@scripts/test/longrun.sh $(LONGRUN)
+
+lockless: tree
+	@scripts/test/lockless.sh $(LOCKLESS)
+
+mutate: deps
+	@scripts/test/mutate.py $(MUTATE)
 
 bench: tree
-	@bench/scale $(BENCH)
+	@bench/scale.py $(BENCH)
+
+bench-fault: tree
+	@bench/fault.py $(BENCH)
+
+bench-demo: tree
+	@bench/demo.py --full $(BENCH)
 
 check: tree
-	@scripts/check
+	@scripts/test/check.sh
 
 export: deps
-	@OUT='$(OUT)' scripts/export
+	@OUT='$(OUT)' scripts/build/export.py
 
 deb: tree
-	@DEBCONFIG='$(DEBCONFIG)' scripts/deps deb
-	@DEBCONFIG='$(DEBCONFIG)' scripts/deb
+	@DEBCONFIG='$(DEBCONFIG)' scripts/build/deps.sh deb
+	@DEBCONFIG='$(DEBCONFIG)' scripts/build/deb.sh
 
 refresh: deps
-	@PATCH='$(PATCH)' scripts/refresh
+	@PATCH='$(PATCH)' scripts/build/refresh.py
 
 clean:
 	@echo "clean: removing kernels, tree, initramfs and logs from $(BUILD)"
-	@cd '$(BUILD)' 2>/dev/null || exit 0; rm -rf out tree tree.new tree.manifest* tree.stamp \
+	@[ -n '$(BUILD)' ] && cd '$(BUILD)' 2>/dev/null || exit 0; rm -rf out tree tree.new tree.manifest* tree.stamp \
 		initramfs logs run export deb .stage-* check-* config.* base.old base.new

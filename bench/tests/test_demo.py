@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The demo without a guest: its table, its verdict, and in which order it does what."""
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import os
 import sys
@@ -14,19 +12,8 @@ sys.dont_write_bytecode = True
 BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, BENCH)
 
-import swapbench as b  # noqa: E402
-
-
-def load(path):
-    """A program without an ending, as a module."""
-    name = os.path.basename(path)
-    loader = importlib.machinery.SourceFileLoader(name, path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
-    loader.exec_module(module)
-    return module
-
-
-demo = load(os.path.join(os.path.dirname(BENCH), "scripts", "demo"))
+import demo  # noqa: E402
+import lib as b  # noqa: E402
 
 
 def result(column, **changes):
@@ -175,12 +162,12 @@ class Order(unittest.TestCase):
             status = demo.main(["--rounds", str(rounds), *args])
         return status, done, out.getvalue()
 
-    PREPARE = ["deps", "tree", "initramfs " + " ".join(b.LAYERS)]
-    FIRST = [*PREPARE, "kernel demo", "off", "on", "table off on"]
+    PREPARE = ["deps.sh", "tree.py", "initramfs.sh " + " ".join(b.LAYERS)]
+    FIRST = [*PREPARE, "kernel.sh demo", "off", "on", "table off on"]
 
     def test_base_comes_last(self):
         status, done, text = self.demo()
-        self.assertEqual(done, [*self.FIRST, "kernel base-demo", "base", "table base off on"])
+        self.assertEqual(done, [*self.FIRST, "kernel.sh base-demo", "base", "table base off on"])
         self.assertEqual(status, 0)
         self.assertEqual(text.count("PASS"), 1)
         self.assertTrue(text.endswith("PASS\n"))
@@ -195,7 +182,7 @@ class Order(unittest.TestCase):
     def test_rounds_get_their_base_later(self):
         _, done, text = self.demo(rounds=2)
         self.assertEqual(done[4:], ["off", "on", "on", "off", "table off on",
-                                    "kernel base-demo", "base", "base", "table base off on"])
+                                    "kernel.sh base-demo", "base", "base", "table base off on"])
         self.assertIn("6 of 6", text)
 
     def test_failure_shows(self):
@@ -205,6 +192,23 @@ class Order(unittest.TestCase):
             self.assertTrue(text.endswith("FAIL\n"))
         # what failed before the base kernel was measured still counts
         self.assertEqual(self.demo("--no-base", bad=("on",))[0], 1)
+
+    def test_full_measures_all_kernels_in_turn(self):
+        done = []
+
+        def measure(_work, column, config, _o, setup, _log):
+            self.assertEqual(config, demo.FULL_CONFIG)
+            done.append((setup["name"], column))
+            return result(column)
+        with tempfile.TemporaryDirectory() as build, contextlib.ExitStack() as stack:
+            for name, value in (("BUILD", build), ("measure", measure), ("prepare", lambda *_: {}),
+                                ("report", lambda path: self.assertTrue(os.path.exists(path)))):
+                stack.enter_context(mock.patch.object(b, name, value))
+            stack.enter_context(mock.patch.object(demo.signal, "signal"))
+            stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            self.assertEqual(demo.main(["--full", "--rounds", "2", "--out", f"{build}/demo.json"]), 0)
+        one = ["base", "off", "on", "off", "on", "base"]
+        self.assertEqual(done, [(s, c) for s in ("cpus4", "smp2") for c in one])
 
     def test_plan_comes_first_and_names_each_step(self):
         for args, steps in (((), 6), (("--no-base",), 4), (("--no-build",), 3),

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What README.md says was measured: each figure is computed again from bench/results.
+"""What the README files say was measured: each figure is computed again from bench/results.
 
-A paragraph that has figures names the file that they are from. The file names a commit and
-a command, and every number in the paragraph is one that FIGURES below takes from the data
-(or a condition of the measurement, which stands there as well). So a figure without data
-cannot stay, nor can one whose data have changed.
+The tables between markers are those that bench/tables.py makes, and each file of results is
+in one of them or named. In README.md's section of measurements, a paragraph that has figures
+names the file that they are from. The file names a commit and a command, and every number in
+the paragraph is one that FIGURES below takes from the data (or a condition of the
+measurement, which stands there as well). So a figure without data cannot stay, nor can one
+whose data have changed.
 """
-import json
 import os
 import re
 import sys
@@ -15,45 +16,13 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-import swapbench as b  # noqa: E402
+import lib as b  # noqa: E402
+import tables  # noqa: E402
+from tables import command, commits, data  # noqa: E402
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-RESULTS = os.path.join(ROOT, "bench", "results")
+ROOT, RESULTS = b.ROOT, tables.RESULTS
 NAMED = re.compile(r"`(?:bench/results/)?([\w.-]+\.(?:json|log))`")
 COMMIT = re.compile(r"\b([0-9a-f]{7,40})(-dirty)?\b")
-
-
-def text_of(name):
-    with open(os.path.join(RESULTS, name)) as f:
-        return f.read()
-
-
-def data(name):
-    return json.loads(text_of(name))
-
-
-def commits(name):
-    """The commits that a file names, as `git describe` says them."""
-    if name.endswith(".log"):
-        # in a remark on the first lines, or in the name of the kernel that was booted
-        found = re.search(r"^# .*commit ([0-9a-f]{7,40})", text_of(name), re.M) or \
-            re.search(r"/soak-\w+-([0-9a-f]{7})-\d{8}-\d{6}\.console", text_of(name))
-        return [found[1]] if found else []
-    d = data(name)
-    meta = d.get("meta", d)
-    given = meta.get("repository") or meta.get("commit") or []
-    out = [given] if isinstance(given, str) else list(given)
-    if meta.get("modified_files"):
-        out = [f"{c[:7]}-dirty" for c in out]
-    return out
-
-
-def command(name):
-    if name.endswith(".log"):
-        found = re.search(r"^# selftests: scaleswap: (\S+)", text_of(name), re.M)
-        return found and found[1]
-    d = data(name)
-    return d.get("meta", d).get("command")
 
 
 # --- figures, by file ---------------------------------------------------------------
@@ -141,25 +110,28 @@ def upstream():
     return {n(v) for kernel in ("base", "on") for v in d["totals"][kernel].values()}
 
 
-def soak(name):
-    text = text_of(name)
-    end = re.search(r"^# end t=\d+s .*?verified=(\d+) wrong=0 ", text, re.M)
-    assert re.search(r"^soak: exit status 0$", text, re.M) and " used=0 " in text
-    return {n(int(end[1])), re.search(r"cpus=(\d+)", text)[1]}
+def soak():
+    out = set()
+    for r in data("long-runs.json")["runs"]:
+        assert (r["verdict"], r["exit_status"]) == ("good", 0), r["log"]
+        if r["what"] == "soak":
+            assert (r["counters"]["wrong"], r["swap_left_kb"]) == (0, 0), r["log"]
+            out |= {n(r["counters"]["verified"]), str(r["cpus"])}
+    return out
 
 
 FIGURES = {
     "locks.json": locks, "locks-own-group.json": own_group, "instructions.json": instructions,
     "table6.json": table6, "throughput.json": throughput, "fault.json": fault,
     "upstream-selftests.json": upstream,
-    "soak-20261121.log": lambda: soak("soak-20261121.log"),
-    "soak-20261121-lru.log": lambda: soak("soak-20261121-lru.log"),
+    "long-runs.json": soak,
 }
 
 
 def paragraphs():
     with open(os.path.join(ROOT, "README.md")) as f:
-        section = re.search(r"^## What was measured.*?\n(.*?)^## ", f.read(), re.M | re.S)[1]
+        section = re.search(r"^## (?:What was measured|What it gains).*?\n(.*?)^## ", f.read(), re.M | re.S)[1]
+    section = tables.BLOCK.sub("", section)
     return [" ".join(p.split()) for p in re.split(r"\n\n|\n(?=- )", section) if p.strip()]
 
 
@@ -171,16 +143,51 @@ def numbers(paragraph):
     return re.findall(r"(?<![\w.])\d[\d,]*(?:\.\d+)?\b", text)
 
 
+class Tables(unittest.TestCase):
+    """What stands between the markers of the README files."""
+
+    def test_each_table_is_what_the_data_say(self):
+        self.assertGreater(len(tables.readmes()), 5)
+        for path in tables.readmes():
+            with self.subTest(os.path.relpath(path, ROOT)), open(path) as f:
+                text = f.read()
+                self.assertEqual(text.splitlines(), tables.filled(text).splitlines(), "run bench/report.py --readme")
+
+    def test_each_table_is_shown(self):
+        shown = [m[1] for path in tables.readmes() for m in tables.BLOCK.finditer(self.read(path))]
+        self.assertEqual(sorted(set(tables.names()) - set(shown)), [])
+
+    def test_each_file_is_shown(self):
+        text = "".join(self.read(path) for path in tables.readmes() if "/bench/" in path)
+        self.assertEqual([f for f in sorted(os.listdir(RESULTS)) if not re.search(rf"[`/]{re.escape(f)}[`)]", text)], [])
+
+    def test_each_file_names_commit_and_command(self):
+        for name in os.listdir(RESULTS):
+            if name.endswith((".json", ".log")):
+                with self.subTest(name):
+                    self.assertTrue(commits(name), "names no commit")
+                    self.assertTrue(command(name), "names no command")
+
+    def test_no_figure_stands_in_the_text(self):
+        for path in tables.readmes():
+            if "/bench/" in path:
+                text = re.sub(r"`[^`]*`", "", tables.BLOCK.sub("", self.read(path)))
+                with self.subTest(os.path.relpath(path, ROOT)):
+                    self.assertEqual(re.findall(r"\d,\d{3}|\d\.\d|\d ?%", text), [])
+
+    def read(self, path):
+        with open(path) as f:
+            return f.read()
+
+
 class Results(unittest.TestCase):
-    def test_files_exist_and_say_what_they_are_of(self):
+    def test_files_that_are_named_exist(self):
         with open(os.path.join(ROOT, "README.md")) as f:
             names = sorted(set(NAMED.findall(f.read())))
         self.assertGreater(len(names), 5)
         for name in names:
             with self.subTest(name):
                 self.assertTrue(os.path.exists(os.path.join(RESULTS, name)), "no such file")
-                self.assertTrue(commits(name), "names no commit")
-                self.assertTrue(command(name), "names no command")
 
     def test_commits_are_those_of_the_file(self):
         for p in paragraphs():
@@ -209,7 +216,7 @@ class Results(unittest.TestCase):
 
     def test_the_demos_table_is_that_of_its_file(self):
         with open(os.path.join(ROOT, "README.md")) as f:
-            before, block = re.search(r"\n## Two commands\n(.*?)```\n(.*?)```\n", f.read(), re.S).groups()
+            before, block = re.search(r"\n## (?:Two commands|Try it)\n(.*?)```\n(.*?)```\n", f.read(), re.S).groups()
         name, = NAMED.findall(before)
         rounds = data(name)["setups"][0]["rounds"]
         known = {*b.table(rounds), *[f"  ok    {text}" for ok, text in b.judge(rounds) if ok],
@@ -220,8 +227,8 @@ class Results(unittest.TestCase):
         for r in rounds:
             for column, result in r.items():
                 self.assertEqual(result["parameter"], b.COLUMNS[column]["append"])
-        # bench/report shows the same
-        self.assertEqual(name, max(f for f in os.listdir(RESULTS) if f.startswith("demo-")))
+        # bench/report.py shows the same
+        self.assertEqual(name, tables.newest_demo())
 
 
 if __name__ == "__main__":

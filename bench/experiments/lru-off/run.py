@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What LRU shards cost where they are off: instructions by function, base against off.
+
+  bench/experiments/lru-off/run.py [OUT]     default: bench/results/lru-off.json
+
+Reads what `bench/scale.py --part instr` has counted (BUILD/results/scale/instr.jsonl): every
+instruction of 16,384 pages swapped out and in, on one emulated CPU with QEMU's instruction
+clock, by the function that it is in. Prints, for the functions that LRU shards have hooks
+in or that these are inlined into, instructions a page in the base kernel and in ours booted
+with scaleswap=off, and writes all functions that differ.
+"""
+import datetime
+import json
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "scripts", "build"))
+from paths import BUILD  # noqa: E402
+
+# Hot: what runs for each page or each batch of pages
+HOT = """lru_add lru_activate lru_move_tail lru_deactivate lru_lazyfree folio_batch_move_lru
+folio_batch_add_and_move folio_add_lru __page_cache_release release_pages folios_put_refs
+folio_lruvec_lock folio_lruvec_lock_irq folio_lruvec_lock_irqsave lru_note_cost
+isolate_lru_folios move_folios_to_lru shrink_lruvec get_scan_count shrink_active_list
+shrink_inactive_list shrink_folio_list inactive_is_low lruvec_lru_size shrink_node
+mem_cgroup_update_lru_size __mod_lruvec_state __mod_memcg_lruvec_state __lruvec_stat_mod_folio
+lruvec_page_state workingset_refault workingset_eviction workingset_test_recent
+workingset_update_node folio_mark_accessed __remove_mapping""".split()
+# One function of the base kernel that is two of ours, as it has a second caller
+TOGETHER = {"shrink_lruvec": ["shrink_lruvec", "get_scan_count", "ssw_shrink_lruvec"]}
+
+rows = [json.loads(line) for line in open(f"{BUILD}/results/scale/instr.jsonl")]
+off = [r for r in rows if r["key"]["column"] == "off"][-1]
+base = [r for r in rows if r["key"]["column"] == "base" and r["key"]["how"] == off["key"]["how"]][-1]
+functions = {}
+for window, what in (("1", "swap_out"), ("2", "swap_in")):
+    counts = {}
+    for name, row in (("base", base), ("off", off)):
+        phase = next(p for p in row["result"]["phases"] if str(p["window"]) == window)
+        pages = phase["pages_out"] or phase["pages_in"]
+        counts[name] = {f: n / pages for f, n in row["result"]["counts"][window]["self"].items()}
+    for f in sorted(set(counts["base"]) | set(counts["off"])):
+        b, o = (counts[c].get(f, 0) for c in ("base", "off"))
+        if f in HOT or abs(b - o) >= 0.5:
+            functions.setdefault(f, {})[what] = {"base": round(b, 2), "off": round(o, 2)}
+data = {"command": "bench/experiments/lru-off/run.py, after bench/scale.py --part instr",
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "measured": {c: {"date": r["date"], "kernel_sha256": r["key"]["kernel"],
+                         "repository": r["repository"]} for c, r in (("base", base), ("off", off))},
+        "emulated": "QEMU TCG, one CPU, -icount shift=0, null_blk; instructions a page, by function",
+        "hot": HOT, "functions": functions}
+out = sys.argv[1] if len(sys.argv) > 1 else "bench/results/lru-off.json"
+with open(out, "w") as f:
+    json.dump(data, f, indent=1)
+    f.write("\n")
+print(f"{'function':28}{'swap_out base':>14}{'off':>9}{'swap_in base':>14}{'off':>9}")
+sums = [0] * 4
+for f in HOT:
+    parts = TOGETHER.get(f, [f])
+    if f not in functions or any(f in v[1:] for v in TOGETHER.values()):
+        continue
+    cells = [sum(functions.get(p, {}).get(w, {}).get(c, 0) for p in parts)
+             for w in ("swap_out", "swap_in") for c in ("base", "off")]
+    if any(cells):
+        print(f"{f:28}{cells[0]:14.2f}{cells[1]:9.2f}{cells[2]:14.2f}{cells[3]:9.2f}")
+        sums = [a + b for a, b in zip(sums, cells)]
+print(f"{'sum':28}{sums[0]:14.2f}{sums[1]:9.2f}{sums[2]:14.2f}{sums[3]:9.2f}")

@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The tables of the README files, computed from bench/results.
+
+A README has `<!-- table NAME -->` and, on a line of its own below, `<!-- end -->`. Between
+them stands what table_NAME() returns here: lines of Markdown. Each table ends with the file
+that it is from, the commits and the date in that file, and the command: what is from an
+older kernel shows in the commit. A number without data cannot be printed.
+"""
+import json
+import os
+import re
+import statistics
+
+import lib as b
+
+RESULTS = f"{b.ROOT}/bench/results"
+KERNELS = {"base": "base kernel", "mglru": "base, MGLRU", "off": "`scaleswap=off`",
+           "lru": "`scaleswap=lru`", "on": "`scaleswap=on`"}
+# Names of locks in locks.json, in the order of a page's way out
+LOCKS = {"swap_avail_lock": "`swap_avail_lock`", "si->lock": "`si->lock`, all areas", "cluster": "cluster",
+         "slot_cache_alloc": "slot cache, allocation", "slot_cache_free": "slot cache, free",
+         "swap_cgroup": "`swap_cgroup`", "swap_cache": "swap cache", "lru_lock": "`lru_lock`"}
+
+
+# --- the data -----------------------------------------------------------------------
+
+def text_of(name):
+    with open(f"{RESULTS}/{name}") as f:
+        return f.read()
+
+
+def data(name):
+    return json.loads(text_of(name))
+
+
+def commits(name):
+    """The commits that a file names, as `git describe` says them."""
+    if name.endswith(".log"):
+        found = re.search(r"^# .*(?:commit|Kernel:) ([0-9a-f]{7,40})", text_of(name), re.M)
+        return [found[1]] if found else []
+    d = data(name)
+    meta = d.get("meta", d)
+    given = meta.get("repository") or meta.get("commit") or []
+    out = [given] if isinstance(given, str) else list(given)
+    if meta.get("modified_files"):
+        out = [f"{c[:7]}-dirty" for c in out]
+    # of the runs, or of what was measured for each kernel
+    parts = d.get("runs", []) if not out else []
+    parts = [*parts, *d.get("measured", {}).values()]
+    return out + sorted({r["repository"] for r in parts if r.get("repository")})
+
+
+def command(name):
+    """The command that a file names; several are separated by semicolons."""
+    if name.endswith(".log"):
+        found = re.search(r"^# .*?(bench/\S+\.(?:py|sh))", text_of(name), re.M | re.S)
+        return found and found[1]
+    d = data(name)
+    given = d.get("meta", d).get("command")
+    if not given:
+        given = sorted({r["command"] for r in d.get("runs", []) if r.get("command")})
+    if isinstance(given, list):
+        given = (" " if d.get("format") == 1 and "setups" in d else "; ").join(given)
+    return given.strip()
+
+
+def source(name):
+    """The last line of a table: what it is from."""
+    d = data(name) if name.endswith(".json") else {}
+    date = d.get("meta", d).get("date", "")[:10]
+    kernel = ", ".join(f"`{c}`" for c in commits(name)) or "unknown"
+    return ["", f"`{name}`: kernel of {kernel}{'; ' + date if date else ''}; `{command(name)}`"]
+
+
+# --- Markdown -------------------------------------------------------------------------
+
+def n(value):
+    """A count, rounded half up, as a reader does it."""
+    return f"{int(value + 0.5):,}" if value >= 0 else f"{value:,.0f}"
+
+
+def markdown(head, rows):
+    """The first column to the left, the others to the right."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return ["| " + " | ".join(str(c) for c in line) + " |" for line in lines]
+
+
+def spread(s, form):
+    """{"median", "min", "max"} as 1.02 (1.01-1.03)"""
+    return f"{form(s['median'])} ({form(s['min'])}-{form(s['max'])})"
+
+
+# --- the demo -------------------------------------------------------------------------
+
+def newest_demo():
+    found = [f for f in os.listdir(RESULTS) if re.fullmatch(r"demo-.*\.json", f)]
+    return max(found) if found else b.die("there is no demo-*.json in bench/results; run bench/demo.py --full")
+
+
+def table_demo():
+    name = newest_demo()
+    out = []
+    for setup in data(name)["setups"]:
+        points = [f"  {'ok  ' if passed else 'FAIL'}  {text}" for passed, text in b.judge(setup["rounds"])]
+        out += ["```", *b.table(setup["rounds"]), "", *points, "```"]
+    return out + source(name)
+
+
+def table_summary():
+    """What ScaleSwap gains, in a few rows; each is in one of the tables below, with its file."""
+    instr, runs = data("instructions.json"), lock_runs()
+    fault, cpus = data("fault.json"), 16
+    three = ("base", "off", "on")
+    rows = [[f"instructions a page, {title}", *[n(instr[key][k]) for k in three]]
+            for key, title in (("alloc_free", "allocate to free a slot"), ("swap_out", "swap out"), ("swap_in", "swap in"))]
+    for lock, what in (("cluster", "acquisitions"), ("lru_lock", "contentions"), ("swap_cache", "contentions")):
+        rows.append([f"{LOCKS[lock]}{' lock' * ('`' not in LOCKS[lock])}: {what}, {cpus} CPUs",
+                     *[n(runs[cpus, k]["locks"].get(lock, {}).get(what, 0)) for k in three]])
+    done = next(s for s in data("throughput.json")["summary"] if (s["cpus"], s["what"]) == (cpus, "both_pages_s"))
+    rows.append([f"throughput, out and in, {cpus} CPUs", "1.00", *[f"{done[f'{k}/base']['median']:.2f}" for k in three[1:]]])
+    cost = {k: sum(fault[k]["instructions_all"]["page_cluster_0"][p]["median"] for p in ("submit", "complete"))
+            for k in ("base", "direct")}
+    rows.append(["instructions of a fault that waits for NVMe", n(cost["base"]), "", n(cost["direct"])])
+    files = ("instructions.json", "locks.json", "throughput.json", "fault.json")
+    kernels = "; ".join(f"`{f}`: kernel of " + ", ".join(f"`{c}`" for c in commits(f)) for f in files)
+    return markdown(["", *[KERNELS[k] for k in three]], rows) + ["", kernels]
+
+
+# --- bench/scale.py -------------------------------------------------------------------
+
+def lock_runs():
+    return {(r["cpus"], r["kernel"]): r for r in data("locks.json")["runs"]}
+
+
+def lock_columns():
+    runs = lock_runs()
+    return runs, sorted({c for c, _ in runs})
+
+
+def table_locks():
+    """How often each lock is taken, base kernel and scaleswap=on."""
+    runs, cpus = lock_columns()
+    rows = [["pages swapped, out and in", *[n(runs[c, k]["pages"]) for c in cpus for k in ("base", "on")]]]
+    for lock, title in LOCKS.items():
+        rows.append([title, *[n(runs[c, k]["locks"].get(lock, {}).get("acquisitions", 0))
+                              for c in cpus for k in ("base", "on")]])
+    head = ["lock acquisitions", *[f"{k}, {c} CPUs" for c in cpus for k in ("base", "on")]]
+    return markdown(head, rows) + source("locks.json")
+
+
+def table_contentions():
+    """Contentions of the locks that are still taken."""
+    runs, cpus = lock_columns()
+    rows = []
+    for lock in ("lru_lock", "swap_cache"):
+        for kernel, title in KERNELS.items():
+            cells = [n(runs[c, kernel]["locks"][lock]["contentions"]) if (c, kernel) in runs else "" for c in cpus]
+            rows.append([f"{LOCKS[lock]}: {title}", *cells])
+    for kernel in ("base", "on"):
+        rows.append([f"`vmpressure`'s `sr_lock`: {KERNELS[kernel]}",
+                     *[n(sum(l[2] for l in runs[c, kernel]["most_contended"] if l[0] == "&vmpr->sr_lock"))
+                       for c in cpus]])
+    return markdown(["lock contentions", *[f"{c} CPUs" for c in cpus]], rows) + source("locks.json")
+
+
+def table_waiting():
+    """The paper's Table 5; only where two CPUs ran at the same time."""
+    lines = data("locks.json")["table5"]
+    if not lines:
+        return ["Not measured: `locks.json` has no run in which CPUs ran at the same time."] + source("locks.json")
+    parts = list(lines[0]["percent"])
+    rows = [[KERNELS[l["kernel"]], *[spread(l["percent"][p], "{:.2f} %".format) for p in parts]] for l in lines]
+    return markdown([f"{lines[0]['cpus']} CPUs", *parts], rows) + source("locks.json")
+
+
+def table_faults():
+    """Faults for the same accesses, over the base kernel's."""
+    lines = data("locks.json")["faults"]
+    rows = []
+    for kernel, title in KERNELS.items():
+        mine = {l["cpus"]: l["over_base"] for l in lines if l["kernel"] == kernel}
+        for key, what in (("pgfault", "all faults"), ("pgmajfault", "faults that read")):
+            if mine:
+                rows.append([f"{title}: {what}", *[f"{mine[c][key]['median']:.3f}" if c in mine else ""
+                                                   for c in lock_columns()[1]]])
+    return markdown(["over the base kernel's", *[f"{c} CPUs" for c in lock_columns()[1]]], rows) + source("locks.json")
+
+
+def table_instructions():
+    d = data("instructions.json")
+    what = {"alloc_free": "allocate to free a slot", "swap_out": "swap out, all", "swap_in": "swap in, all"}
+    kernels = [k for k in KERNELS if k in d["swap_out"]]
+    rows = [[title, *[n(d[key][k]) for k in kernels]] for key, title in what.items()]
+    return markdown(["instructions a page", *[KERNELS[k] for k in kernels]], rows) + source("instructions.json")
+
+
+def table_throughput():
+    d = data("throughput.json")
+    cpus = d["meta"]["how"]["cpus"]
+    what = {"swap_out_pages_s": "swap out", "swap_in_pages_s": "swap in", "both_pages_s": "out and in"}
+    rows = []
+    for over in ("off", "on"):
+        for key, title in what.items():
+            at = {s["cpus"]: s[f"{over}/base"] for s in d["summary"] if s["what"] == key}
+            rows.append([f"{title}: {KERNELS[over]}", *[f"{at[c]['median']:.2f}" for c in cpus]])
+    head = [f"over the base kernel's, {d['meta']['how']['rounds']} rounds", *[f"{c} CPU{'s' * (c > 1)}" for c in cpus]]
+    return markdown(head, rows) + source("throughput.json")
+
+
+def table_full_areas():
+    d = data("table6.json")
+    rows = [[f"{l['percent']:g} %", n(l["pages_s"]["median"]), f"{100 * l['kept']['median']:.1f} %",
+             n(l["deleg_allocs"]["median"])] for l in d["levels"]]
+    cpus, = d["meta"]["how"]["cpus"]
+    head = [f"areas that are full, {cpus} CPUs", "pages a second", "of none full", "pages delegated"]
+    return markdown(head, rows) + source("table6.json")
+
+
+# --- bench/fault.py -------------------------------------------------------------------
+
+def table_fault():
+    d = data("fault.json")
+    hows = {"page_cluster_0": "page-cluster 0", "page_cluster_3_read": "page-cluster 3, in order"}
+    rows = []
+    for how, title in hows.items():
+        parts = {k: [d[k]["instructions_all"][how][p]["median"] for p in ("submit", "complete")]
+                 for k in ("base", "off", "bio", "direct")}
+        for k, (submit, complete) in parts.items():
+            rows.append([f"{title}: {KERNELS['base'] if k == 'base' else f'mode `{k}`'}", n(submit), n(complete),
+                         n(submit + complete), f"{100 * (submit + complete) / sum(parts['base']):.1f} %",
+                         f"{d[k]['irqs_per_fault']:g}" if how == "page_cluster_0" and "irqs_per_fault" in d[k] else ""])
+    head = ["instructions of a fault, median", "to the doorbell", "from the completion", "sum", "of the base kernel's",
+            "interrupts"]
+    return markdown(head, rows) + source("fault.json")
+
+
+# --- tests and long runs ----------------------------------------------------------------
+
+def table_upstream():
+    d = data("upstream-selftests.json")
+    keys = ("passed", "failed", "skipped")
+    rows = [[KERNELS[k], *[n(t[key]) for key in keys]] for k, t in d["totals"].items()]
+    out = markdown(["the base kernel's own selftests", *keys], rows)
+    for what, lines in (("Cases that differ", d["differences"]), ("Cases that vary from run to run", d["flaky"])):
+        names = sorted({f"`{l['program']}`: {l['case']}" for l in lines})
+        out += ["", f"{what}: {'; '.join(names) or 'none'}."]
+    return out + [f"Verdict of the comparison: {d['verdict']}."] + source("upstream-selftests.json")
+
+
+RUN_COUNTERS = {"soak": ("verified", "pages verified"), "churn": ("workloads", "workloads"),
+                "fault": ("pages_touched", "pages looked at")}
+
+
+def table_long_runs():
+    rows = []
+    for r in data("long-runs.json")["runs"]:
+        counter, title = RUN_COUNTERS[r["what"].split()[0]]
+        c = r["counters"]
+        left = {0: "nothing", None: ""}.get(r["swap_left_kb"], f"{r['swap_left_kb']} kB")
+        rows.append([r["what"], r["date"][:10], f"`{r['repository'] or 'unknown'}`", f"`{r['kernel']}`", r["cpus"] or "",
+                     n(r["seconds"]), f"{n(c[counter])} {title}", c.get("wrong", ""), c.get("lost", ""), left,
+                     r["verdict"]])
+    head = ["run", "date", "commit", "kernel booted", "CPUs", "seconds", "done", "wrong", "lost", "left in swap", "verdict"]
+    return markdown(head, rows) + ["", "`long-runs.json`: `scripts/test/longrun.sh`, then `bench/longruns.py`"]
+
+
+# --- experiments --------------------------------------------------------------------------
+
+def table_own_group():
+    d = data("locks-own-group.json")
+    mine = r"^(swap_avail|&p->lock|&cluster_info|&cache->|&ctrl->lock|&lruvec)"
+    rows = [[f"`{name}`", n(l["acquisitions"]), n(l["contentions"])]
+            for name, l in sorted(d["locks"].items()) if re.search(mine, name)]
+    most = max(d["locks"].items(), key=lambda x: x[1]["contentions"])
+    rows.append([f"most contended: `{most[0]}`", n(most[1]["acquisitions"]), n(most[1]["contentions"])])
+    return markdown([f"{n(d['pages'])} pages swapped", "acquisitions", "contentions"], rows) + source("locks-own-group.json")
+
+
+def table_lru_memory():
+    rows = [[s["step"], n(s["shards"]), n(s["shards_kB"]), n(s["slab_grown_kB"]), n(s["slab_grown_without_shards_kB"])]
+            for s in data("lru-memory.json")["summary"]]
+    head = ["1,000 groups", "shards", "shards, kB", "slab grew by, kB", "without shards, kB"]
+    return markdown(head, rows) + source("lru-memory.json")
+
+
+def table_lru_skew():
+    d = data("lru-skew.json")
+    titles = {"base": "base kernel", "mglru": "base, MGLRU", "core": "one list (`scaleswap=core`)",
+              "on": "shards (`scaleswap=on`)"}
+    rows = [[titles[k], spread(d["swapped_in_16_sweeps"][k], n), sum(r["scaleswap"] == k for r in d["runs"])]
+            for k in titles if k in d["swapped_in_16_sweeps"]]
+    return markdown(["kernel", "pages swapped in by 16 sweeps over 7,680", "boots"], rows) + source("lru-skew.json")
+
+
+def table_lru_off():
+    d = data("lru-off.json")
+    rows = []
+    for what, title in (("swap_out", "swap out"), ("swap_in", "swap in")):
+        both = [[f[what][k] for k in ("base", "off")] for f in d["functions"].values() if what in f]
+        hot = [[f[what][k] for k in ("base", "off")] for name, f in d["functions"].items()
+               if what in f and name in d["hot"]]
+        for kind, cells in (("functions that LRU shards hook into", hot), ("all that differ", both)):
+            base, off = (sum(c) for c in zip(*cells))
+            rows.append([f"{title}: {kind}", f"{base:,.1f}", f"{off:,.1f}", f"{off - base:+.1f}"])
+    return markdown(["instructions a page", "base kernel", "`scaleswap=off`", "more"], rows) + source("lru-off.json")
+
+
+def table_mglru_aging():
+    per = data("mglru-aging.json")["instructions_a_page_and_generation"]
+    rows = [[f"{n(int(size))} pages", *[spread(v[k], "{:.1f}".format) for k in ("touched", "untouched")]]
+            for size, v in per.items()]
+    head = ["instructions a page, for a new generation", "touched since the last", "not touched"]
+    return markdown(head, rows) + source("mglru-aging.json")
+
+
+def table_mglru_shards():
+    d = data("mglru-shards.json")
+    at = {(r["load"], r["cpus"], r["kernel"]): r for r in d["runs"]}
+    take = {"pages swapped in": lambda r: r["pswpin"], "pages scanned": lambda r: r["pgscan_anon"],
+            "`lru_lock` contended": lambda r: r["lru_lock"]["contentions"], "walks": lambda r: r["walked"].get("walks"),
+            "young entries found": lambda r: r["walked"].get("young")}
+    rows = []
+    for load, cpus in sorted({(l, c) for l, c, _ in at}, key=lambda x: (x[1], x[0])):
+        for title, of in take.items():
+            values = [of(at[load, cpus, k]) if (load, cpus, k) in at else None for k in d["columns"]]
+            rows.append([f"{load}, {cpus} CPUs: {title}", *["" if v is None else n(v) for v in values]])
+    return markdown(["one boot each", *d["columns"]], rows) + source("mglru-shards.json")
+
+
+def table_oom_decisions():
+    """What was on the lists when it was decided to kill, and what the statistics said."""
+    lines = [l for l in text_of("oom-decisions.log").splitlines() if not l.startswith("#")]
+    found = {}
+    for line in lines:
+        m = re.match(r"(\w+): .*lists: ia (\d+) aa (\d+) if (\d+) af (\d+); stats ia (\d+) aa (\d+)", line)
+        found.setdefault(m[1], []).append([int(v) for v in m.groups()[1:]])
+    rows = []
+    for column in ("off", "on"):
+        rows.append([KERNELS[column], len(found[column]),
+                     *[f"{n(min(v))}-{n(max(v))}" if min(v) != max(v) else n(min(v))
+                       for v in (([r[i] for r in found[column]]) for i in (0, 1, 4))],
+                     sum(r[4] > 0 for r in found[column])])
+    head = ["kernel", "decisions to kill", "inactive pages on lists", "active pages on lists", "inactive by statistics",
+            "times that was more than none"]
+    return markdown(head, rows) + source("oom-decisions.log")
+
+
+def table_pages_moved():
+    d = data("pages-moved.json")
+    columns = list(dict.fromkeys(c for case in d["medians"].values() for c in case))
+    rows = []
+    for column in columns:
+        cells = []
+        for case in d["medians"].values():
+            each = case.get(column, {}).get("pswpin_each")
+            cells.append(f"{n(statistics.median(each))} ({n(min(each))}-{n(max(each))})" if each else "")
+        rows.append([column, *cells])
+    return markdown(["pages swapped in, median and range", *d["medians"]], rows) + ["", d["note"]] + source("pages-moved.json")
+
+
+# --- into the README files ------------------------------------------------------------------
+
+BLOCK = re.compile(r"(?m)^<!-- table ([\w-]+) -->\n(.*?)^<!-- end -->$", re.S)
+
+
+def readmes():
+    """README.md of the repository, and those of bench/."""
+    out = [f"{b.ROOT}/README.md"]
+    for folder, _, files in sorted(os.walk(f"{b.ROOT}/bench")):
+        out += [f"{folder}/README.md"] if "README.md" in files else []
+    return [path for path in out if os.path.exists(path)]
+
+
+def names():
+    return [k.removeprefix("table_").replace("_", "-") for k in globals() if k.startswith("table_")]
+
+
+def table(name):
+    if name not in names():
+        b.die(f"there is no table called {name}; see bench/tables.py")
+    return globals()["table_" + name.replace("-", "_")]()
+
+
+def filled(text):
+    """The text of a README with its tables as the data have them."""
+    def block(m):
+        return f"<!-- table {m[1]} -->\n" + "\n".join(table(m[1])) + "\n<!-- end -->"
+    if len(BLOCK.findall(text)) != text.count("<!-- table ") or text.count("<!-- end -->") != text.count("<!-- table "):
+        b.die("a `<!-- table NAME -->` without its `<!-- end -->`, or the other way round")
+    return BLOCK.sub(block, text)

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Write the whole (overlay and hooks) as one series for `git am` on the pristine base.
+
+  OUT=DIR scripts/build/export.py      default $BUILD/export
+
+For each mechanism the overlay comes first, a commit a piece, then its band of hooks.
+The series is then applied to a fresh repository of the base files it touches, and what
+comes out is compared with the assembled tree, file by file.
+"""
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+from email.utils import parseaddr
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import tree_lib as t  # noqa: E402
+
+# The overlay's commits: band of hooks that they go in front of, paths (a prefix, the first
+# match counts), subject, body. A file that nothing names is an error.
+PIECES = (
+    (1, ("Kconfig.scaleswap", "include/linux/scaleswap.h"),
+     "mm/scaleswap: add the option, and what the rest of the kernel calls",
+     "Mechanisms of ScaleSwap are options of their own, which come with the\n"
+     "hooks that they need. Nothing calls this yet."),
+    (2, ("mm/scaleswap/slot",),
+     "mm/scaleswap: add the word of a swap slot",
+     "What refers to a swap slot is kept in swap_map, in continuations of it,\n"
+     "in the swap cache and in swap_cgroup, under several locks.\n"
+     "\n"
+     "Keep all of it in one 64-bit word a slot that any CPU changes by compare\n"
+     "and exchange, in tables that exist only for clusters in use. Nothing\n"
+     "calls this yet."),
+    (2, ("mm/scaleswap/cluster.c", "mm/scaleswap/deleg.c"),
+     "mm/scaleswap: add clusters, the owner's token and delegation",
+     "Which slot to hand out is decided by lists of clusters. Only the owner\n"
+     "of an area changes these: the CPU that holds the area's token, which\n"
+     "nobody waits for. A CPU that does not get the token queues a request,\n"
+     "and the holder serves it."),
+    (2, ("mm/scaleswap/internal.h", "mm/scaleswap/core.c", "mm/scaleswap/area.c",
+         "mm/scaleswap/arealist.c"),
+     "mm/scaleswap: add areas with a home CPU",
+     "On a machine with many cores all of them allocate swap slots from the\n"
+     "same few areas, and contend for their locks. Let an area have a home\n"
+     "CPU, and give each CPU a list of areas in the order in which it tries\n"
+     "them: its own, those of its node, remote ones."),
+    (2, ("mm/scaleswap/alloc.c", "mm/scaleswap/nr_swap.c", "mm/scaleswap/delegd.c",
+         "mm/scaleswap/discard.c"),
+     "mm/scaleswap: allocate from the local area first",
+     "Allocate slots over all areas of a CPU's list, count what is left in\n"
+     "per-CPU batches, and let a kthread a CPU service areas whose home CPU\n"
+     "does not swap at the moment. Discards are work items of their own: the\n"
+     "kthread never waits for a device, as CPU offline waits for it."),
+    (2, ("mm/scaleswap/hooks.h", "include/linux/scaleswap_lru.h"),
+     "mm/scaleswap: declare what mm calls",
+     "Declare the calls that hooks make, with stubs for !CONFIG_SCALESWAP. A\n"
+     "call costs a static branch as long as ScaleSwap is off."),
+    (2, ("mm/scaleswap/swapmap.c", "mm/scaleswap/rmap.c", "mm/scaleswap/shadow.c"),
+     "mm/scaleswap: answer mm's questions about slots",
+     "Count references, say what is only in the swap cache, keep the cgroup's\n"
+     "records, number mms, and keep shadow nodes of the swap cache on lists of\n"
+     "their own."),
+    (2, ("mm/scaleswap/stat", "mm/scaleswap/sysctl.c", "mm/scaleswap/sysfs.c",
+         "mm/scaleswap/debugfs.c", "mm/scaleswap/Makefile", "include/trace/events/scaleswap.h"),
+     "mm/scaleswap: add counters, tunables and trace events",
+     "Show in sysfs what was allocated where and why a CPU had to fall back,\n"
+     "and add the sysctl by which swapon binds an area."),
+    (2, ("mm/scaleswap/tests/",),
+     "mm/scaleswap: add KUnit tests",
+     "Tests of what is pure logic: parsing, choice of a home, area lists, the\n"
+     "slot's word, clusters."),
+    (2, ("tools/testing/scaleswap/",),
+     "tools/testing/scaleswap: run the lockless parts in user space",
+     "Build slots, clusters and delegation as a program, under ThreadSanitizer\n"
+     "and AddressSanitizer, and check models of their barriers with spin."),
+    (3, ("mm/scaleswap/lru", "mm/scaleswap/vmscan-lru.c", "mm/scaleswap/Kconfig.lru"),
+     "mm/scaleswap: add LRU shards",
+     "All folios of a memcg on a node are on the lists of one lruvec, under one\n"
+     "lru_lock. Give it shards, a lruvec for each CPU, and let reclaim take\n"
+     "what it would scan from one shard after the other."),
+    (4, ("mm/scaleswap/fault", "mm/scaleswap/io.c", "mm/scaleswap/Kconfig.fault"),
+     "mm/scaleswap: read the page that a fault waits for first",
+     "Submit the read that a thread waits for first and poll for it, and put\n"
+     "adjacent pages that nobody waits for into one bio."),
+    (4, ("drivers/nvme/",),
+     "nvme-pci: add private poll queues for swap reads",
+     "A read that a fault waits for needs neither bio nor request. Let the\n"
+     "driver map a page, submit the command on a queue that only swap uses,\n"
+     "and look for its completion."),
+    (5, ("mm/scaleswap/evict", "mm/scaleswap/pagepool.c", "mm/scaleswap/vmscan-evict.c",
+         "mm/scaleswap/Kconfig.evict", "arch/x86/"),
+     "mm/scaleswap: add the pool of evictors",
+     "Evict in a pipeline, and have the TLB flush of one batch in flight while\n"
+     "the next is unmapped."),
+    (6, ("mm/scaleswap/zbatch", "mm/scaleswap/Kconfig.zbatch", "drivers/crypto/",
+         "drivers/dma/"),
+     "mm/scaleswap: compress in batches",
+     "Compress and decompress several pages at once on Intel IAA."),
+    (7, ("mm/scaleswap/defrag", "mm/scaleswap/Kconfig.defrag"),
+     "mm/scaleswap: defragment swap space",
+     "Move slots of pages that belong together next to each other."),
+    (9, ("tools/mm/",),
+     "tools/mm: add the scaleswap tool",
+     "Set up one swap area a core, show how they are used, take them down."),
+    (9, ("tools/testing/selftests/",),
+     "selftests/scaleswap: add tests",
+     "Test what ScaleSwap shows to user space, in guests with NVMe drives."),
+    (9, ("Documentation/",),
+     "Documentation: describe scaleswap",
+     "For operators, for developers, and the ABI."),
+    (9, ("MAINTAINERS",),
+     "MAINTAINERS: add scaleswap",
+     "Say who looks after the files that the series adds."),
+)
+
+
+def git(repo, *args, **kw):
+    env = dict(os.environ, GIT_CONFIG_NOSYSTEM="1", GIT_CONFIG_GLOBAL="/dev/null",
+               LC_ALL="C", GIT_COMMITTER_NAME="export", GIT_COMMITTER_EMAIL="export@localhost",
+               **kw.pop("env", {}))
+    for k in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
+        env.pop(k, None)
+    res = subprocess.run(["git", "-C", repo, "-c", "core.autocrlf=false", "-c", "gc.auto=0",
+                          "-c", "commit.gpgsign=false", *args],
+                         env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **kw)
+    out = res.stdout.decode(errors="replace")
+    if res.returncode:
+        raise t.Error(f"git {args[0]} failed:\n" + "\n".join(out.splitlines()[-12:]))
+    return out
+
+
+def new_repo(where, names):
+    """A repository with the given base files as its only commit."""
+    os.makedirs(where)
+    git(where, "init", "-q")
+    for f in names:
+        t.copy_in(t.BASE, f, where)
+    git(where, "add", "-Af", ".")
+    git(where, "commit", "-q", "--allow-empty", "-m", "base",
+        env={"GIT_AUTHOR_NAME": "base", "GIT_AUTHOR_EMAIL": "base@localhost"})
+
+
+def identity(want):
+    """Who the overlay's commits are from: the author of the first hook, else git's user."""
+    for n in want.names:
+        m = re.search(r"^From:((?: .*\n)+)", want.texts[n], re.M)
+        name, mail = parseaddr(" ".join(m.group(1).split())) if m else ("", "")
+        if mail:
+            return name, mail
+    out = [subprocess.run(["git", "-C", t.ROOT, "config", k], capture_output=True,
+                          text=True).stdout.strip() for k in ("user.name", "user.email")]
+    return out[0] or "ScaleSwap", out[1] or "scaleswap@localhost"
+
+
+def piece_of(name):
+    for i, (_, prefixes, _, _) in enumerate(PIECES):
+        if name.startswith(prefixes):
+            return i
+    raise t.Error(f"{name} belongs to no piece of the series; name it in PIECES of {sys.argv[0]}")
+
+
+def steps(groups, names):
+    """Pieces and hooks in order: a band's pieces, then its hooks."""
+    queue = sorted(groups)
+    for n in names:
+        while queue and PIECES[queue[0]][0] <= int(n[0]):
+            yield queue[0], None
+            queue.pop(0)
+        yield None, n
+    for i in queue:
+        yield i, None
+
+
+def main():
+    t.build_lock()
+    if subprocess.run([os.path.join(t.ROOT, "scripts/build/tree.py")], stdout=subprocess.DEVNULL).returncode:
+        return 1
+    edits = t.hand_edits()
+    if edits:
+        raise t.Error(f"{t.TREE} has edits that are not in the repository "
+                      f"({', '.join(sorted(edits)[:5])}); run 'make refresh' first")
+    out = os.path.abspath(os.environ.get("OUT") or os.path.join(t.BUILD, "export"))
+    os.makedirs(out, exist_ok=True)
+    other = [f for f in os.listdir(out) if not re.fullmatch(r"\d{4}-.*\.patch", f)]
+    if other:
+        raise t.Error(f"OUT={out} holds other files ({other[0]}); give an empty directory")
+
+    with t.staging() as stage:
+        want = t.Wanted(os.path.join(stage, "want"))
+        files = want.files()
+        touched = sorted(f for f in files if os.path.exists(os.path.join(t.BASE, f)))
+
+        # Make the series.
+        repo = os.path.join(stage, "make")
+        new_repo(repo, touched)
+        name, mail = identity(want)
+        date = subprocess.run(["git", "-C", t.ROOT, "log", "-1", "--format=%aI"],
+                              capture_output=True, text=True).stdout.strip() or \
+            "2026-01-01T00:00:00+00:00"
+        who = {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": mail,
+               "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+        groups = {}
+        for f, (kind, src) in files.items():
+            if kind in ("overlay", "append"):
+                groups.setdefault(piece_of(f), []).append((f, src))
+        for i, n in steps(groups, want.names):
+            if n is None:
+                for f, src in groups[i]:
+                    dst = os.path.join(repo, f)
+                    os.makedirs(os.path.dirname(dst), exist_ok=True)
+                    shutil.copy(src, dst)
+                    os.chmod(dst, 0o755 if os.access(src, os.X_OK) and
+                             os.stat(src).st_mode & 0o100 else 0o644)
+                git(repo, "add", "-Af", ".")
+                _, _, subject, body = PIECES[i]
+                git(repo, "commit", "-q", "-F", "-", env=who,
+                    input=f"{subject}\n\n{body}\n\nSigned-off-by: {name} <{mail}>\n".encode())
+                continue
+            text = want.texts[n]
+            if not re.search(r"^Date: ", text, re.M):
+                text = re.sub(r"^(Subject: )", f"Date: {date}\n\\1", text, count=1, flags=re.M)
+            if not re.search(r"^From: ", text, re.M) or not re.search(r"^Subject: ", text, re.M):
+                raise t.Error(f"patches/{n} has no From: or no Subject: line")
+            try:
+                # Plain git am: neither fuzz nor a merge.
+                git(repo, "am", "-q", "--keep-cr", env={"GIT_COMMITTER_DATE": date},
+                    input=text.encode())
+            except t.Error as err:
+                raise t.Error(f"patches/{n}: {err}") from None
+        for f in glob.glob(os.path.join(out, "*.patch")):
+            os.unlink(f)
+        root = git(repo, "rev-list", "--max-parents=0", "HEAD").strip()
+        git(repo, "format-patch", "-q", "--zero-commit", "--no-signature", "--full-index",
+            "--no-renames", "-o", out, root + "..HEAD")
+
+        # And see that it gives the tree again.
+        series = sorted(glob.glob(os.path.join(out, "*.patch")))
+        repo = os.path.join(stage, "verify")
+        new_repo(repo, touched)
+        git(repo, "am", "-q", "--keep-cr", *series)
+        got = set(git(repo, "ls-files").split("\n")) - {""}
+        bad = sorted(got ^ {f for f in files if files[f][1]})
+        for f in sorted(got):
+            tree = os.path.join(t.TREE, f)
+            if not t.same(os.path.join(repo, f), tree) or \
+                    os.access(tree, os.X_OK) != os.access(os.path.join(repo, f), os.X_OK):
+                bad.append(f)
+        if bad:
+            raise t.Error("the series does not give the assembled tree; these differ:" +
+                          "".join("\n  " + f for f in bad))
+    version = dict(l.split("=", 1) for l in t.base_id().splitlines())["version"]
+    t.say(f"{len(series)} patches in {out}: applied to {version} they give the assembled tree "
+          f"({len(got)} files compared)")
+
+
+t.run_main(main)

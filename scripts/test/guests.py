@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The guests in which scripts/test/run.py runs the tests: GUESTS.
+
+A guest is two things at once: what is tested, and on which machine. Guests are small, so
+that one that hangs or splats spoils little, and two run side by side. Its fields:
+  tests    programs of tools/testing/selftests/scaleswap in their order; prog:case for one case
+  cpus, nodes, mem (MB), thread, append, qemu    options of scripts/guest/boot.py
+  files    images of drives that `qemu` names as {dir}/FILE, 256 MB each
+  debug    what differs with the debug kernel; None: not at all
+  only     only when TESTS begins with the guest's name
+
+The debug kernel takes minutes to boot where drives sit on two nodes (ACPI's interrupt
+routing under KASAN): one such guest is enough.
+"""
+GUESTS = {
+    # two nodes: the order of spilling over; the areas' own interfaces
+    "areas": dict(cpus=4, nodes=2, append="scaleswap=on",
+                  tests="param.sh bind areas alloc badinput plain tools.sh"),
+    # everything that swaps for long
+    "load": dict(cpus=4, nodes=2, append="scaleswap=core", debug=dict(nodes=1),
+                 tests="large swapoff hotplug workload.sh lru:values fault:tunables "
+                 "fault:off_without_the_mechanism"),
+    # every user of swap, delegation, devices
+    "users": dict(cpus=4, nodes=2, append="scaleswap=on", debug=dict(nodes=1),
+                  tests="users shared uffd group counts deleg device slots"),
+    # LRU shards; memory blocks that can go offline
+    "lru": dict(cpus=4, nodes=2, mem=768,
+                append="scaleswap=on movablecore=540M", debug=dict(nodes=1, mem=1024),
+                tests="lru shards reclaim oom"),
+    # the pages that faults wait for: private queues, and poll queues for bios. faultdev last:
+    # the area of a drive that it removes stays, and takes pages that never get out
+    "fault": dict(cpus=4, nodes=1, append="scaleswap=on nvme.poll_queues=2 "
+                  "brd.rd_nr=1 brd.rd_size=16384", debug=dict(mem=1280), tests="fault moved faultdev"),
+    # none of either
+    "nopoll": dict(cpus=4, nodes=1, append="scaleswap=on nvme.swap_queues=0 nvme.poll_queues=0",
+                   tests="fault:tunables fault:critical_first_by_interrupt fault:without_queues"),
+    # every transfer through a bounce buffer
+    "swiotlb": dict(cpus=4, nodes=1, mem=640, append="scaleswap=poll nvme.poll_queues=2 "
+                    "swiotlb=force", debug=None, tests="fault:ways fault:many fault:handed_over"),
+    # what may lie between swap and a drive: the device mapper, two paths to one
+    # namespace, of which a sector behind 64 MB cannot be written; a drive of which two
+    # sectors cannot be read, and a third once cannot; and one cannot be written, and one
+    # once cannot; a drive that does twenty commands a second
+    "stack": dict(cpus=4, nodes=1, mem=640, append="scaleswap=on nvme.poll_queues=2", debug=None,
+                  files=("paths", "bad", "slow"), qemu="-device nvme-subsys,id=sub,nqn=ssw-paths "
+                  "-device nvme,id=p0,serial=ssw-paths,subsys=sub,max_ioqpairs=12,msix_qsize=13 "
+                  "-device nvme,id=p1,serial=ssw-paths,subsys=sub,max_ioqpairs=12,msix_qsize=13 "
+                  "-drive if=none,id=paths,driver=raw,cache=unsafe,file.driver=blkdebug,"
+                  "file.image.driver=file,file.image.filename={dir}/paths,"
+                  "file.inject-error.0.event=none,file.inject-error.0.iotype=write,"
+                  f"file.inject-error.0.sector={(64 << 20 >> 9) + 8 * 400},file.inject-error.0.once=off "
+                  "-device nvme-ns,bus=p1,drive=paths,nsid=1,shared=on "
+                  "-drive if=none,id=bad,driver=raw,cache=unsafe,file.driver=blkdebug,"
+                  "file.image.driver=file,file.image.filename={dir}/bad,"
+                  + ",".join(f"file.inject-error.{i}.event=none,file.inject-error.{i}.iotype={what},"
+                             f"file.inject-error.{i}.sector={8 * slot},file.inject-error.{i}.once={once}"
+                             for i, (what, slot, once) in enumerate((
+                                 ("read", 100, "off"), ("read", 200, "off"), ("read", 300, "on"),
+                                 ("write", 400, "off"), ("write", 450, "on"))))
+                  + " -device nvme,id=bad,serial=ssw-bad,drive=bad,max_ioqpairs=12,msix_qsize=13 "
+                  "-drive if=none,id=slow,file={dir}/slow,format=raw,cache=unsafe,throttling.iops-total=20 "
+                  "-device nvme,id=slow,serial=ssw-slow,drive=slow,max_ioqpairs=12,msix_qsize=13",
+                  tests="faultstack faultgate faultwrite faultslow"),
+    # an IOMMU, which does not let drives access what is not, or no longer, theirs
+    "iommu": dict(cpus=4, nodes=1, mem=640, append="scaleswap=on nvme.poll_queues=2 "
+                  "intel_iommu=on iommu.strict=1", debug=None, qemu="-device intel-iommu,intremap=off",
+                  tests="fault:ways fault:many fault:handed_over faultdev:resets_direct "
+                  "faultdev:resets_handed_over faultstack:no_stray_dma"),
+    # everything at once, with CPUs and areas that come and go
+    "stress8": dict(cpus=8, nodes=1, append="scaleswap=on", mem=768,
+                    debug=dict(mem=1536, tests="stress.sh"), tests="stress.sh deleg"),
+    "stress16": dict(cpus=16, nodes=1, append="scaleswap=on", mem=1024,
+                     debug=dict(mem=2048), tests="stress.sh:for_a_while"),
+    # discards that a device does not answer. A kernel that fails may not come back from
+    # suspend, so nothing else is in this guest
+    "discard": dict(cpus=2, nodes=1, append="scaleswap=on", tests="discard"),
+    # the memory controller in a hierarchy of cgroup v1
+    "cgroup1": dict(cpus=4, nodes=1, append="scaleswap=on cgroup.memory=nokmem", tests="cgroup1"),
+    # 247 areas; a mechanism that this kernel does not have, and a name that none has
+    "wide": dict(cpus=8, nodes=1, append="scaleswap=core,lru,evict,nosuchthing",
+                 tests="param.sh wide pagemap bind alloc"),
+    # two processors that really run at the same time
+    "smp": dict(cpus=2, nodes=1, append="scaleswap=on", thread="multi",
+                tests="swapoff hotplug alloc workload.sh:pinned_use_own_area "
+                "workload.sh:threads_that_move workload.sh:copy_on_write deleg:crowd "
+                "deleg:crowd_with_batch_1 deleg:busy_area_goes stress.sh:for_a_while"),
+    "off": dict(cpus=4, nodes=2, append="scaleswap=off", debug=dict(nodes=1),
+                tests="param.sh off.sh plain"),
+    "bad": dict(cpus=2, nodes=1, append="scaleswap=nosuchthing", debug=None,
+                tests="param.sh off.sh"),
+    "noparam": dict(cpus=2, nodes=1, append="", debug=None, tests="param.sh off.sh"),
+    # only when TESTS begins with its name: 64 CPUs take minutes to boot
+    "big": dict(cpus=64, nodes=4, append="scaleswap=on", mem=2048, only=True,
+                tests="bind workload.sh:pinned_use_own_area wide:stamped_workload"),
+}

@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Break one mechanism at a time and see a test fail: scripts/test/mutate.py [NAME...]
+
+A test that has never failed proves nothing. Each entry below damages one line of the
+assembled tree, builds the `test` kernel, and runs the tests that are meant to notice.
+The damage is found if scripts/test/run.py reports at least one failure among them; a mutant
+that lives means that a test is missing. Afterwards the tree is as before.
+
+Takes about a minute a mutant, so it is run by hand and not by CI. --list names them;
+--check sees whether each can be applied to the assembled tree, and builds nothing.
+It works in a build directory of its own, $BUILD-mutants.
+"""
+import os
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build"))
+from paths import BUILD as ORIGINAL, ROOT  # noqa: E402
+
+BUILD = ORIGINAL + "-mutants"
+os.environ["BUILD"] = BUILD
+
+# name: (file in the tree, what stands there, what to put instead, TESTS pattern)
+MUTANTS = {
+    "type-signed": ("include/linux/swap.h", "	unsigned char	type;",
+                    "	signed char	type;", "BUILD"),
+    "x86-type-narrow": ("arch/x86/include/asm/pgtable_64.h", "#define SWP_TYPE_BITS		8",
+                        "#define SWP_TYPE_BITS		7", "BUILD"),
+    "type-mixed-up": ("include/linux/swapops.h", "	return (entry.val >> SWP_TYPE_SHIFT);",
+                      "	return (entry.val >> SWP_TYPE_SHIFT) & 0x7f;", "wide/wide*"),
+    "pagemap-plain": ("include/linux/scaleswap.h", "		return type + nr_special;",
+                      "		return type;", "*pagemap*"),
+    "pagemap-special": ("include/linux/scaleswap.h",
+                        "	return type - (1 << MAX_SWAPFILES_SHIFT) + nr_codes;",
+                        "	return type;", "*pagemap*"),
+    "own-not-first": ("mm/scaleswap/order.c", "		return S16_MAX - cand->prio;",
+                      "		return (u64)U16_MAX << 48 | cand->type;", "*own*"),
+    "own-no-priority": ("mm/scaleswap/order.c", "		return S16_MAX - cand->prio;",
+                        "		return cand->prio - S16_MIN;", "*priority*"),
+    "not-cyclic": ("mm/scaleswap/order.c",
+                   "	cyclic = cand->home > cpu ? cand->home - cpu : cand->home - cpu + S16_MAX;",
+                   "	cyclic = cand->home;", "*order*"),
+    "no-distance": ("mm/scaleswap/order.c",
+                    "		distance = clamp(topo->distance(from, to), 2, U16_MAX - 1);",
+                    "		distance = to + 2;", "*distance*"),
+    "node-not-kept": ("mm/scaleswap/order.c", "		order->node = ssw_topology.cpu_node(cpu);",
+                      "		order->node = NUMA_NO_NODE;", "kunit/*"),
+    "node-not-first": ("mm/scaleswap/order.c", "		distance = 1;",
+                       "		distance = U16_MAX;", "*alloc*"),
+    "no-spill": ("mm/scaleswap/alloc.c", "	for (at = first; at < nr; at++) {",
+                 "	for (at = nr; at < nr; at++) {", "areas/alloc*"),
+    "no-plain": ("mm/scaleswap/alloc.c", "	if (READ_ONCE(ssw_nr_plain))",
+                 "	if (0)", "areas/*"),
+    "home-foreign": ("mm/scaleswap/alloc.c", "		ssw_area_count(area, home, 1U << order);",
+                     "		ssw_area_count(area, !home, 1U << order);", "areas/*"),
+    "no-fallback-count": ("mm/scaleswap/stat.c", "	this_cpu_add(ssw_fallback_stat[reason], 1UL << order);",
+                          "", "areas/alloc*"),
+    "plain-not-counted": ("mm/scaleswap/alloc.c", "	ssw_area_count(ssw_area_held(swp_type(entry)), true, pages);",
+                          "", "areas/*"),
+    "no-blocks": ("mm/scaleswap/alloc.c", "	if (order && (data_race(space->area->si->flags) & flags) != flags) {",
+                  "	if (order) {", "load/large*"),
+    "block-in-file": ("mm/scaleswap/alloc.c", "	const unsigned int flags = SWP_BLKDEV | SWP_SOLIDSTATE;",
+                      "	const unsigned int flags = SWP_SOLIDSTATE;", "load/large*"),
+    "block-from-file": ("mm/swapfile.c", "		if (!(si->flags & SWP_BLKDEV) || !si->cluster_info)\n			return 0;",
+                        "", "load/large*"),
+    "free-too-high": ("mm/scaleswap/alloc.c", "		ssw_count_pages(-(1L << order));",
+                      "", "areas/*"),
+    "free-inexact": ("mm/scaleswap/count.c", "		sum += atomic_long_read(per_cpu_ptr(&ssw_count, cpu));",
+                     "		;", "areas/*"),
+    "no-uncharge": ("mm/scaleswap/swapmap.c", "	ssw_uncharge(area, ssw_slot_table(space, slot), slot, nr);",
+                    "", "users/group*"),
+    "record-not-exchanged": ("mm/scaleswap/swapmap.c", "	old = xchg(at, id);",
+                             "	old = *at;\n	for (int i = 0; i < 10000; i++)\n		cpu_relax();\n"
+                             "	WRITE_ONCE(*at, id);", "cgroup1/cgroup1.charges_move"),
+    "used-above-all": ("mm/scaleswap/swapmap.c", "	return min_t(u64, used, READ_ONCE(area->si->pages));",
+                       "	return used;", "kunit/*"),
+    "free-above-total": ("mm/scaleswap/count.c", "	return clamp_t(long, sum, 0, total);",
+                         "	return max(sum, 0L);", "kunit/*"),
+    "zero-kept": ("mm/scaleswap/swapmap.c", "		if (test_bit(slot + i, si->zeromap))", "		if (0)", "users/users*"),
+    "zswap-unused-counted": ("mm/zswap.c", "	if (zswap_never_enabled())\n		return;\n\n	if (folio) {",
+                             "	if (folio) {", "kunit*"),
+    "zswap-on-the-line": ("include/linux/mmzone.h", "	CACHELINE_PADDING(_scaleswap_pad_);\n", "", "BUILD"),
+    "zswap-kept": ("mm/scaleswap/swapmap.c", "	if (!zswap_never_enabled()) {", "	if (0) {", "users/users*"),
+    "bad-used": ("mm/scaleswap/cluster.c", "	ssw_cluster_mark_bad(space, ci, table);", "", "users/device*"),
+    "no-discard": ("mm/scaleswap/cluster.c", "	if (space->discard && !ci->nr_bad && !READ_ONCE(space->closed)) {",
+                   "	if (0) {", "users/device*"),
+    "discard-in-delegator": ("mm/scaleswap/thread.c", "		ssw_discard_queue(area);",
+                             "		area->discard.func(&area->discard);", "discard/discard.not_by*"),
+    "discard-one-item": ("mm/scaleswap/discard.c", "	queue_work(system_unbound_wq, &area->discard);",
+                         "	static DEFINE_MUTEX(one);\n\n	mutex_lock(&one);\n	area->discard.func(&area->discard);\n"
+                         "	mutex_unlock(&one);", "discard/discard.other_area"),
+    "no-trim": ("mm/scaleswap/thread.c", "		ssw_space_trim(space);", "", "users/deleg*"),
+    "no-timer": ("mm/scaleswap/thread.c", "	if (!timer_pending(&area->timer))", "	if (0)", "users/deleg*"),
+    "rmap-off-by-one": ("mm/scaleswap/swapmap.c", "addr >> PAGE_SHIFT);", "(addr >> PAGE_SHIFT) + 1);", "users/slots*"),
+    "mm-id-shared": ("mm/scaleswap/mmid.c", "	mm->scaleswap_id = 0;", "", "users/slots*"),
+    "cached-lost": ("mm/scaleswap/alloc.c", "		if (word == SSW_WORD_CACHE) {", "		if (0) {", "users/slots*"),
+    "close-ignored": ("mm/scaleswap/cluster.c", "	if (READ_ONCE(space->closed))\n		return;", "", "kunit/*"),
+    "on-avail-list": ("mm/swapfile.c", "	int nid;\n\n	if (scaleswap_bound(si->type))\n		return;\n",
+                      "	int nid;\n\n", "*"),
+    "auto-highest": ("mm/scaleswap/area.c", "nr_areas[cpu] < nr_areas[best] ||",
+                     "nr_areas[cpu] <= nr_areas[best] ||", "*bind*"),
+    "label-ignored": ("mm/scaleswap/area.c", "	if (home >= 0 && cpu_online(home))", "	if (0)",
+                      "areas/bind.auto_takes_the_cpu*"),
+    "label-offline": ("mm/scaleswap/area.c", "	if (home >= 0 && cpu_online(home))", "	if (home >= 0)",
+                      "areas/bind.offline*"),
+    "label-no-number": ("mm/scaleswap/area.c", "	if (!len || !isdigit(text[len]) || ", "	if (!len || ",
+                        "kunit/*"),
+    "refused-twice": ("mm/scaleswap/sysctl.c", "	return !again;", "	return true;", "areas/bind.refused*"),
+    "refused-for-good": ("mm/scaleswap/sysctl.c", "	ssw_bind_refused.pid = 0;\n", "",
+                         "areas/bind.refused*"),
+    "auto-no-node": ("mm/scaleswap/area.c", "near && !best_near))", "0))", "kunit*"),
+    "bind-not-possible": ("mm/scaleswap/sysctl.c", "	    cpu >= nr_cpu_ids || !cpu_possible(cpu))",
+                          "	    cpu >= NR_CPUS)", "*bad_values*"),
+    "bind-ignored": ("mm/scaleswap/area.c", "	home = ssw_bind;", "	home = SSW_BIND_OFF;", "areas/bind*"),
+    "bind-while-off": ("mm/scaleswap/sysctl.c", "	if (bind != SSW_BIND_OFF && !static_key_enabled(&scaleswap_key)) {",
+                       "	if (0) {", "off/*"),
+    "rehome-plain": ("mm/scaleswap/area.c", "	if (scaleswap_home[type] < 0) {\n		err = -EOPNOTSUPP;",
+                     "	if (0) {\n		err = -EOPNOTSUPP;", "areas/areas*"),
+    "rehome-no-rebuild": ("mm/scaleswap/area.c", "		ssw_set_home(type, cpu);\n		ssw_order_rebuild();",
+                          "		ssw_set_home(type, cpu);", "areas/*"),
+    "swapoff-forgotten": ("mm/swapfile.c", "	scaleswap_swapoff(p);\n", "", "areas/*"),
+    "swapon-leak": ("mm/swapfile.c", "	scaleswap_swapoff(si);\n	free_percpu(si->percpu_cluster);",
+                    "	free_percpu(si->percpu_cluster);", "areas/badinput*"),
+    "failed-swapoff-order": ("mm/swapfile.c", "	spin_unlock(&swap_lock);\n	scaleswap_enabled_area(si);\n",
+                             "	spin_unlock(&swap_lock);\n", "load/swapoff*"),
+    "table-full-silent": ("mm/scaleswap/area.c", "	pr_warn_ratelimited(\"all %d swap areas",
+                          "	if (0)\n		pr_warn_ratelimited(\"all %d swap areas", "wide/wide*"),
+    "path-unescaped": ("mm/scaleswap/sysfs.c", "	end = mangle_path(buf, path, \"\\n\\\\\");",
+                       "	end = mangle_path(buf, path, \"\");", "areas/areas*"),
+    # LRU shards: which one a folio is in
+    "lru-not-split": ("mm/huge_memory.c", "			 LRU_GEN_MASK | LRU_REFS_MASK | SCALESWAP_LRU_MASK));",
+                      "			 LRU_GEN_MASK | LRU_REFS_MASK));", "lru/lru.split*"),
+    "lru-not-migrated": ("mm/migrate.c", "	scaleswap_lru_copy(newfolio, folio);\n", "",
+                         "lru/lru.*keeps_the_shard"),
+    "lru-not-returned": ("mm/workingset.c", "	scaleswap_lru_refault(folio, shadow);\n", "", "lru/lru.*return"),
+    "lru-no-shadow": ("mm/scaleswap/lru.c", "	unsigned long id = scaleswap_lru_id(folio);\n",
+                      "	unsigned long id = 0;\n", "lru/lru.*return"),
+    "lru-not-cleared": ("include/linux/page-flags.h", "LRU_GEN_MASK | LRU_REFS_MASK | \\\n	 SCALESWAP_LRU_MASK)",
+                        "LRU_GEN_MASK | LRU_REFS_MASK)", "lru/lru.pages_return"),
+    "lru-rejoin": ("mm/scaleswap/lru.c", "	unsigned int id = had ?: ssw_lru_own();",
+                   "	unsigned int id = ssw_lru_own();", "lru/lru.lists*"),
+    "lru-not-for-locked": ("mm/mlock.c", "	scaleswap_lru_join(folio);\n", "", "lru/lru.lists*"),
+    "lru-mixed-up": ("include/linux/memcontrol.h", "	       scaleswap_lru_matches(folio, lruvec);",
+                     "	       true;", "lru/lru.*"),
+    "lru-no-shard-yet": ("mm/scaleswap/lru.c", "	if (id && !ssw_shard_ensure(whole, id))\n		id = 0;",
+                         "	if (id && !ssw_shard_ensure(whole, id))\n		;", "lru/shards.no_memory*"),
+    "lru-not-above": ("mm/scaleswap/lru.c", "	for (up = parent_lruvec(whole); up && !ssw_shard(up, id);",
+                      "	for (up = NULL; up && !ssw_shard(up, id);", "lru/shards.groups*"),
+    "lru-not-freed": ("mm/memcontrol.c", "	scaleswap_lru_free(&pn->lruvec);\n", "", "lru/shards.shards*"),
+    # and reclaim from them
+    "lru-first-only": ("mm/scaleswap/shrink.h", "	for (i = 0; i <= nr; i++) {",
+                       "	for (i = 0; i < 1; i++) {", "lru/*"),
+    "lru-total-short": ("mm/scaleswap/lru.c", "		for (zid = 0; zid <= zone_idx; zid++)\n			sum",
+                        "		for (zid = 0; zid <= zone_idx && id < ssw_lru_shards; zid++)\n			sum",
+                        "lru/shards.no_oom*"),
+    "lru-clock-stands": ("mm/scaleswap/shrink.h", "	WRITE_ONCE(*clock, time);", "", "lru/reclaim.clocks*"),
+    "lru-own-last": ("mm/scaleswap/shrink.h", "if (ahead <= SSW_LRU_SLACK)\n		return *own;",
+                     "if (ahead <= SSW_LRU_SLACK)\n		return turn;", "lru/shards.own*"),
+    "lru-slack-large": ("mm/scaleswap/shrink.h", "(SSW_LRU_ROUND / 2)", "(SSW_LRU_ROUND * 4)",
+                        "lru/reclaim.clocks*"),
+    "lru-not-oldest": ("mm/scaleswap/shrink.h", "		if (behind > most) {", "		if (most < 0) {", "lru/shards.reclaim*"),
+    "lru-oldest-whole": ("mm/scaleswap/shrink.h", "			oldest = id;\n", "",
+                         "lru/*"),
+    "lru-same-turn": ("mm/scaleswap/shrink.h", "			WRITE_ONCE(*cursor, id);", "			;",
+                      "lru/shards.idle_cpus_in_turn"),
+    "lru-foreign-uncounted": ("mm/scaleswap/shrink.h", "	ssw_stat_add(SSW_LRU_FOREIGN, 1);\n", "",
+                              "lru/shards.idle_cpus_give_way"),
+    "lru-not-level": ("mm/scaleswap/shrink.h", "		if (enough && ssw_goals_level(&goals, &r.left))",
+                      "		if (enough && ssw_goals_level(&goals, &r.left) && 0)",
+                      "lru/reclaim.both_sorts*"),
+    "lru-level-shard": ("mm/scaleswap/shrink.h", "	return scaleswap_lru_on() && sc->shard_goals;",
+                        "	return false;", "lru/reclaim.both_sorts*"),
+    "lru-all-aged": ("mm/scaleswap/shrink.h", "		return sc->shard_goals->age;", "		return true;",
+                     "lru/reclaim.aged*"),
+    "lru-aged-always": ("mm/scaleswap/shrink.h", "	if (!inactive_is_low(whole, LRU_INACTIVE_ANON) &&", "	if (0 &&",
+                        "lru/reclaim.aged*"),
+    "lru-never-aged": ("mm/scaleswap/shrink.h", "	ssw_shrink_age(whole, r.shards, sc);", "	;", "lru/reclaim.aged*"),
+    "lru-active-invisible": ("mm/scaleswap/shrink.h", "		ssw_shrink_active(&r, &goals, sc);\n", "",
+                             "lru/reclaim.active_shards*"),
+    "oom-by-statistics": ("mm/scaleswap/shrink.h", "	return scaleswap_on() && sc->force_deactivate &&",
+                          "	return 0 && sc->force_deactivate &&", "lru/oom.*"),
+    "oom-again-for-high": ("mm/scaleswap/shrink.h", "+ SWAP_CLUSTER_MAX <= READ_ONCE(memcg->memory.max))",
+                           "+ SWAP_CLUSTER_MAX < 0)", "lru/oom.*"),
+    "lru-costs-kept": ("mm/scaleswap/lru.c", "		if (l->anon_cost + l->file_cost == *cost) {", "		if (0) {",
+                       "lru/reclaim.costs*"),
+    # lanes: pages that other CPUs will want back, in other clusters
+    "lane-of-all": ("mm/scaleswap/lru.c", "	return id && id != ssw_lru_home(cpu) ? 1 + id % SSW_NR_LANES : 0;",
+                    "	return id && id != ssw_lru_home(cpu) ? 0 : 0;", "lru/shards.*apart"),
+    "lane-of-others": ("mm/scaleswap/lru.c", "? 1 + id % SSW_NR_LANES : 0;", "? 1 : 0;", "lru/shards.*apart"),
+    "lane-of-askers": ("mm/scaleswap/alloc.c", "home ? 0 : 1 + cpu % SSW_NR_LANES,", "0,", "lru/shards.*apart"),
+    "lane-lost": ("mm/scaleswap/alloc.c", "	result = ssw_area_alloc(space->area, cpu, home, order, lane, SSW_WORD_CACHE,",
+                  "	result = ssw_area_alloc(space->area, cpu, home, order, 0, SSW_WORD_CACHE,", "lru/shards.*apart"),
+    "lane-unused": ("mm/scaleswap/cluster.c", "	return &space->cursor[task->lane && !task->order ?",
+                    "	return &space->cursor[0 && !task->order ?", "lru/shards.*apart"),
+    # fault.c and io.c: pages that are neighbours on the device, in one bio
+    "io-not-adjacent": ("mm/scaleswap/io.c", "span->cb.data == si && bio_end_sector(&span->bio) == sector &&",
+                        "span->cb.data == si &&", "fault/*not_neighbours"),
+    "io-areas-mixed": ("mm/scaleswap/io.c", "		if (span->cb.data == si && bio_end_sector",
+                       "		if (bio_end_sector", "fault/*not_neighbours"),
+    "io-groups-mixed": ("mm/scaleswap/io.c", "		    span->memcg == memcg && bio_op", "		    bio_op",
+                        "fault/*charged_to_its_group"),
+    "io-not-charged": ("mm/scaleswap/io.c", "		ssw_charge(&span->bio, folio);", "		;",
+                       "fault/*charged_to_its_group"),
+    "io-max-ignored": ("mm/scaleswap/io.c", "	max = min3(READ_ONCE(ssw_bio_pages), ", "	max = min3(256U, ",
+                       "fault/*.batches"),
+    "io-one-page-too": ("mm/scaleswap/io.c", "READ_ONCE(ssw_bio_pages) > 1 &&", "READ_ONCE(ssw_bio_pages) &&",
+                        "fault/*.batches"),
+    "io-bios-not-counted": ("mm/scaleswap/io.c", "	ssw_stat_add(SSW_IO_BATCHES, 1);\n", "", "fault/*.batches"),
+    "io-pages-not-counted": ("mm/scaleswap/io.c", "	ssw_stat_add(SSW_IO_BATCHED, 1);\n", "", "fault/*.batches"),
+    "io-all-unwritten": ("mm/scaleswap/io.c", "	if (unlikely(bio->bi_status) && bio->bi_vcnt > 1) {",
+                         "	if (0) {", "*.bad_sectors_written"),
+    "io-error-forgotten": ("mm/scaleswap/io.c", "	folio_mark_dirty(folio);\n", "", "*.bad_sectors_written"),
+    "io-never-written": ("mm/scaleswap/io.c", "		ssw_write_failed(folio, bio);\n	folio_end_writeback(folio);",
+                         "		ssw_write_failed(folio, bio);\n	else\n		folio_end_writeback(folio);",
+                         "*.bad_sectors_written"),
+    "io-all-unread": ("mm/scaleswap/io.c", "		INIT_WORK(&span->work, ssw_reads_again);\n"
+                      "		queue_work(ssw_redo_wq, &span->work);\n",
+                      "		bio_for_each_folio_all(fi, bio)\n			folio_unlock(fi.folio);\n"
+                      "		bio_put(bio);\n", "stack/*.bad_sectors"),
+    "io-merged-again": ("mm/scaleswap/io.c", "		opf |= REQ_NOMERGE;", "		;", "fault/*.batches"),
+    "io-other-priority": ("mm/scaleswap/io.c", "	bio->bi_ioprio = get_current_ioprio();\n", "",
+                          "stack/*.sleeps_with_pages_collected"),
+    "io-two-spans": ("mm/scaleswap/io.c", "			return span;\n		ssw_span_submit(span);\n",
+                     "			return span;\n", "stack/*.areas_apart"),
+    "io-submits-asleep": ("mm/scaleswap/io.c", "	if (from_schedule)\n", "	if (0)\n", "stack/*.sleeps_with_pages_collected"),
+    "io-no-reserves": ("mm/scaleswap/io.c", "	flags = memalloc_noreclaim_save();\n	submit_bio(&span->bio);",
+                       "	flags = memalloc_flags_save(0);\n	submit_bio(&span->bio);",
+                       "stack/*.sleeps_with_pages_collected"),
+    "fault-polls-on": ("mm/scaleswap/fault.c",
+                       "		if (need_resched() || !single_task_running() || local_clock() > limit)",
+                       "		if (0)",
+                       "fault/fault.handed_over"),
+    "io-any-queue": ("mm/scaleswap/io.c", "	if (queue_is_mq(bdev_get_queue(si->bdev)))", "	if (1)",
+                     "stack/*.dm_in_flight"),
+    "io-alone-not-counted": ("mm/scaleswap/io.c", "	ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_BATCH, 0);\n",
+                             "", "stack/*.multipath_write_error"),
+    "io-retry-elsewhere": ("mm/scaleswap/io.c", "		bio = bio_alloc(si->bdev, 1,",
+                           "		bio = bio_alloc(bdev_whole(si->bdev), 1,", "stack/*.written_again_as_before"),
+    "io-retry-as-root": ("mm/scaleswap/io.c", "		ssw_charge(bio, fi.folio);\n", "",
+                         "stack/*.written_again_as_before"),
+    "fault-retry-as-root": ("mm/scaleswap/fault.c", "	ssw_charge(bio, folio);\n", "",
+                            "stack/*.read_again_as_its_group"),
+    "fault-retries-in-turn": ("mm/scaleswap/fault.c",
+                              "alloc_workqueue(\"scaleswap_again\", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);",
+                              "alloc_workqueue(\"scaleswap_again\", WQ_MEM_RECLAIM | WQ_UNBOUND, 1);",
+                              "stack/*.devices_apart"),
+    "fault-retry-early-put": ("mm/scaleswap/fault.c", "	scaleswap_read_again(folio);\n	/* Not before,",
+                              "	bio_put(&rb->bio);\n	scaleswap_read_again(folio);\n	return;\n	/* Not before,",
+                              "stack/*.devices_apart"),
+    "fault-others-wait": ("mm/scaleswap/fault.c", "need_resched() || !single_task_running() ||", "need_resched() ||",
+                          "stack/*.gives_way"),
+    "fault-worker-blocked": ("mm/scaleswap/fault.c", "		wait_event_interruptible_hrtimeout(",
+                             "		wait_event_hrtimeout(", "stack/*.worker_is_idle"),
+    "fault-flush-late": ("mm/scaleswap/fault.c", "	ssw_span_flush(true);\n", "", "stack/*.sleeps_at_its_end"),
+    "fault-behind-writes": ("mm/scaleswap/fault.c", "	ssw_span_flush(false);\n", "", "stack/*.reads_before_it_submits"),
+    "fault-sleeps-alone": ("mm/scaleswap/fault.c", "		list_add_tail(&read->cb.list, &current->plug->cb_list);",
+                           "		;", "stack/*.sleeps_before_it_polls"),
+    # pages moved for the same accesses
+    "fault-ahead-by-slot": ("mm/scaleswap/fault.c",
+                            "	folio = vma_readahead ? vma_readahead(entry, gfp, mpol, ilx, vmf) :\n"
+                            "				swap_cluster_readahead(entry, gfp, mpol, ilx);\n"
+                            "	if (folio)",
+                            "	folio = swap_cluster_readahead(entry, gfp, mpol, ilx);\n	if (folio)",
+                            "fault/moved.ahead_by_address"),
+    "slots-apart": ("mm/scaleswap/cluster.c", "	cursor->next = at + (1U << task->order);",
+                    "	cursor->next = at + (3U << task->order);", "fault/moved.ahead_*"),
+    "seems-full": ("mm/scaleswap/count.c", "	left = atomic_long_add_return(kept, &nr_swap_pages);",
+                   "	left = atomic_long_add_return(6 * kept, &nr_swap_pages);", "fault/moved.at_the_limit"),
+}
+
+
+def call(args, **kwargs):
+    return subprocess.run(args, cwd=ROOT, stdin=subprocess.DEVNULL, **kwargs)
+
+
+def assemble():
+    call(["scripts/build/tree.py"], check=True, stdout=subprocess.DEVNULL, env=dict(os.environ, FORCE="1"))
+
+
+def places(name, build):
+    """In how many places of the tree in this build directory the mutant could be applied."""
+    path, old, _, _ = MUTANTS[name]
+    try:
+        with open(f"{build}/tree/{path}") as f:
+            return f.read().count(old)
+    except OSError:
+        return 0
+
+
+def run(name):
+    """Return what noticed the mutant, or None."""
+    path, old, new, tests = MUTANTS[name]
+    if places(name, BUILD) != 1:
+        return f"?? {path} has {places(name, BUILD)} places to damage; fix scripts/test/mutate.py"
+    full = f"{BUILD}/tree/{path}"
+    with open(full) as f:
+        text = f.read()
+    with open(full, "w") as f:
+        f.write(text.replace(old, new))
+    build = call(["scripts/build/kernel.sh", "test"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if build.returncode:
+        return "the build" if "BUILD_BUG_ON" in build.stdout or "error:" in build.stdout else "?? " + build.stdout[-300:]
+    if tests == "BUILD":
+        return None
+    # scripts/test/run.py keeps edits made by hand in the tree, and so the mutant
+    test = call(["scripts/test/run.py", "test"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                env=dict(os.environ, TESTS=tests))
+    failed = re.findall(r"FAILED (\S+)", test.stdout)
+    if not re.search(r"^\d+ passed, \d+ failed", test.stdout, re.M):
+        return "?? scripts/test/run.py did not finish: " + test.stdout[-300:]
+    return ", ".join(failed[:4]) + (f" and {len(failed) - 4} more" if len(failed) > 4 else "") if failed else None
+
+
+def main():
+    names = sys.argv[1:] or list(MUTANTS)
+    if names == ["--list"]:
+        print("\n".join(MUTANTS))
+        return 0
+    if names == ["--check"]:
+        wrong = [f"mutate: {n}: {MUTANTS[n][0]} has {c} places to damage, not one"
+                 for n in MUTANTS if (c := places(n, ORIGINAL)) != 1]
+        print("\n".join(wrong or [f"mutate: each of {len(MUTANTS)} mutants can be applied"]))
+        return 1 if wrong else 0
+    unknown = [n for n in names if n not in MUTANTS]
+    if unknown:
+        print(f"mutate: no mutant is called {' '.join(unknown)}; --list names them", file=sys.stderr)
+        return 2
+    lived = wrong = 0
+    os.makedirs(BUILD, exist_ok=True)
+    if not os.path.exists(f"{BUILD}/base"):
+        call(["scripts/build/fetch.sh"], check=True)
+    try:
+        for name in names:
+            assemble()
+            found = run(name)
+            lived += found is None
+            wrong += bool(found) and found.startswith("??")
+            print(f"{name:22s} {'LIVED' if found is None else 'found by ' + found}", flush=True)
+    finally:
+        assemble()
+    print(f"mutate: {len(names) - lived - wrong} found, {lived} lived, {wrong} could not be tried")
+    return 1 if lived or wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
