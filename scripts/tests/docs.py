@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Check that Documentation/ names only what exists, and the overlay only what is a kernel's.
+"""Check that the documents name only what exists, and the overlay only what is a kernel's.
 
   scripts/tests/docs.py REPOSITORY TREE
 
 TREE is the assembled kernel tree (a plain base tree will do, too, if only the overlay is
 new). Prints one line a fault, "FILE:LINE: what", and exits with 1 if there is any.
 
-  names      each name() in Documentation/ is in C code, and each identifier of ours (ssw_*,
+Documents are those of Documentation/, docs/*.md and patches/README.md.
+
+  names      each name() in a document is in C code, and each identifier of ours (ssw_*,
              scaleswap_*, SSW_*, nvme_swap_*, CONFIG_SCALESWAP*) in some source; comments
              do not count
-  paths      each file named in Documentation/, and each Documentation/ path named
+  paths      each kernel file named in a document, and each Documentation/ path named
              anywhere in the overlay, exists; so does each entry of a toctree
   doc        each `:doc:` title exists, each DOC: block is used, each file of a
              kernel-doc directive exists
@@ -36,7 +38,7 @@ STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 WORD = re.compile(r"[A-Za-z_]\w+")
 
 CALL = re.compile(r"(?<![\w.`-])([A-Za-z_]\w+)\(\)")
-OURS = re.compile(r"(?<![\w/.-])((?:ssw_|scaleswap_|nvme_swap_|SSW_|CONFIG_SCALESWAP)\w*)(?![\w*/])")
+OURS = re.compile(r"(?<![\w/.-])((?:ssw_|scaleswap_|nvme_swap_|SSW_|CONFIG_SCALESWAP)\w*)(?<!_)(?![\w*/])")
 TOP = r"(?:Documentation|arch|block|drivers|fs|include|kernel|lib|mm|net|tools)"
 # not within a longer path, such as /sys/kernel/mm or usr/include
 PATH = re.compile(rf"(?<![\w/.<-])({TOP}/[\w./*+-]*[\w*/])")
@@ -71,6 +73,9 @@ class Check:
             for f in files if "__pycache__" not in d)
         self.overlay += ["Kconfig.scaleswap"]
         self.docs = [f for f in self.overlay if f.startswith("Documentation/")]
+        # Ours, never overlaid: they name files of the repository as well.
+        self.pages = [os.path.relpath(f, root) for name in ("docs/*.md", "patches/README.md")
+                      for f in glob.glob(os.path.join(root, name))]
         self.code = [f for f in self.overlay if f not in self.docs]
 
     def fault(self, name, line, what):
@@ -113,7 +118,7 @@ class Check:
 
     def names(self):
         calls, ours = {}, {}
-        for f in self.docs:
+        for f in self.docs + self.pages:
             text = self.text(f)
             for regex, wanted in ((CALL, calls), (OURS, ours)):
                 for m in regex.finditer(text):
@@ -137,9 +142,9 @@ class Check:
 
     def paths(self):
         every = None
-        for f in self.overlay:
+        for f in self.overlay + self.pages:
             text = self.text(f)
-            doc = f.endswith(".rst") or f in self.docs
+            doc = f.endswith(".rst") or f in self.docs + self.pages
             for m in PATH.finditer(text):
                 name = m.group(1)
                 if not doc and not name.startswith("Documentation/"):
