@@ -16,6 +16,7 @@ Documents are those of Documentation/, docs/*.md and patches/README.md.
              anywhere in the overlay, exists; so does each entry of a toctree
   doc        each `:doc:` title exists, each DOC: block is used, each file of a
              kernel-doc directive exists
+  tables     rows of tables keep to their columns, which a renamed word may shift
   kernel     no overlay file names what a kernel tree does not have: our bench/,
              patches/, docs/, scripts, make targets (but for those of a
              Makefile beside the file) and $BUILD
@@ -45,6 +46,7 @@ PATH = re.compile(rf"(?<![\w/.<-])({TOP}/[\w./*+-]*[\w*/])")
 BARE = re.compile(r"(?<![\w/.*-])([\w-]+\.(?:c|h|rst|pml|awk))(?![\w/])")
 SHELL = re.compile(r"(?<![\w/.*-])([\w-]+\.sh)(?![\w/])")
 DIRECTIVE = re.compile(r"^\.\. kernel-doc:: +(\S+)\n((?:[ \t]+:.*\n)*)", re.M)
+BORDER = re.compile(r"^\s*=+( +=+)+ *$")
 BLOCK = re.compile(r"^\s*\* DOC: *(.*?) *$", re.M)
 
 FOREIGN = (
@@ -199,6 +201,33 @@ class Check:
         for block in sorted(set(there) - used):
             self.fault(block[0], there[block], f"'DOC: {block[1]}' is in no document")
 
+    # ---- tables ----
+
+    def tables(self):
+        for f in self.docs:
+            columns = None
+            lines = self.text(f).splitlines()
+            for i, line in enumerate(lines, 1):
+                if BORDER.match(line):
+                    columns = [m.span() for m in re.finditer("=+", line)]
+                    if i == len(lines) or not lines[i].strip():
+                        columns = None
+                elif columns and line.strip():
+                    self.row(f, i, line, columns)
+
+    def row(self, f, i, line, columns):
+        for (_, end), (start, _) in zip(columns, columns[1:]):
+            if line[end:start].strip():
+                self.fault(f, i, "a table's text is in the margin between two columns")
+                return
+        if not line[slice(*columns[0])].strip():
+            return      # goes on with the row above it
+        for start, end in columns[1:]:
+            end = None if (start, end) == columns[-1] else end
+            if line[start:end].strip() and line[start] == " ":
+                self.fault(f, i, "a table's text does not begin where its column does")
+                return
+
     # ---- what a kernel tree has not ----
 
     def own_target(self, f, target):
@@ -227,7 +256,7 @@ def main():
     check = Check(*map(os.path.abspath, sys.argv[1:]))
     if not os.path.isdir(os.path.join(check.tree, "mm")):
         sys.exit(f"{check.tree} is no kernel tree")
-    for part in (check.names, check.paths, check.blocks, check.kernel):
+    for part in (check.names, check.paths, check.blocks, check.tables, check.kernel):
         part()
     for name, line, what in sorted(check.faults):
         print(f"{name}:{line}: {what}")

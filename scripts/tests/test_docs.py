@@ -22,6 +22,14 @@ and Documentation/mm/scaleswap/index.rst. Not a path of ours: /sys/kernel/mm/sca
 
    more
 
+====== =====
+One    Two
+====== =====
+a      b, and
+       more
+c
+====== =====
+
 .. kernel-doc:: mm/scaleswap/a.c
    :doc: A rule
 """,
@@ -62,6 +70,8 @@ PLANTED = {
     "a title": (INDEX, (":doc: A rule", ":doc: The rule"), "has no block 'DOC: The rule'"),
     "a block that is not used": (CODE, "/**\n * DOC: Another\n */\n", "'DOC: Another' is in no document"),
     "a file of kernel-doc": (INDEX, ".. kernel-doc:: mm/scaleswap/gone.c\n", "kernel-doc: mm/scaleswap/gone.c"),
+    "a shifted row of a table": (INDEX, ("a      b", "a bb     b"), "does not begin where"),
+    "a row over the margin": (INDEX, ("a      b", "aaaaaaab"), "in the margin"),
     "bench": (CODE, "/* see bench/scale */\n", "names bench/"),
     "patches": (CODE, "/* see patches/910 */\n", "names patches/"),
     "docs": (CODE, "/* see docs/artifact.md */\n", "names docs/"),
