@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ScaleSwap: the owner's token, the queue of an area, and delegation.
+ */
+
+/**
+ * DOC: Delegation
  *
- * An area's lists belong to whoever holds its token. It is only ever tried
- * for. The home CPU nearly always gets it, without contention. A CPU that wants
- * slots of another's area queues a task for it and then tries, too: with the
- * token it works off the queue, its own task included; without, the holder
- * does it, or the next one. So there is always somebody who can do it that is
- * running: the holder cannot be preempted, and when there is no holder the
- * requester itself gets the token. No thread has to be woken to make progress,
- * which is what makes this safe under spinlocks and with preemption off.
+ * The lists of an area belong to the CPU that holds its token. The token is only ever tried
+ * for. The home CPU nearly always gets it at once. A CPU that wants slots of another CPU's
+ * area queues a request and then tries for the token as well. With the token it drains the
+ * queue, its own request included. Without it, the holder or the next owner completes the
+ * request.
  *
- * The published design (ScaleSwap, FAST '26) delegates to a thread bound to the
- * home CPU and waits for it; a requester that cannot sleep then waits for a
- * thread that cannot run.
+ * So a CPU that can complete the request is always running: the holder cannot be preempted,
+ * and if there is no holder the requester gets the token. No thread has to be woken. This
+ * makes delegation safe under spinlocks and with preemption off.
+ *
+ * The published design (ScaleSwap, FAST '26) delegates to a thread that is bound to the home
+ * CPU. There a requester that cannot sleep may wait for a thread that cannot run.
  */
 #include <linux/kernel.h>
 #include <linux/minmax.h>

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ScaleSwap: discards of clusters that have become empty.
+ */
+
+/**
+ * DOC: Discards
  *
- * A discard waits for the device, and a device may not answer for as long as it
- * likes: a suspended dm table, a controller in reset, any drive while the system
- * sleeps. So discards have a work item, one an area, on an unbound workqueue.
- * CPU offline, suspend and hibernation do not wait for it, and a device that
- * does not answer delays the discards of its own area alone.
+ * A discard waits for the device, and a device may not answer for a long time: a suspended
+ * dm table, a controller in reset, any drive while the system sleeps. So each area has a
+ * work item for discards, on an unbound workqueue. CPU offline, suspend and hibernation do
+ * not wait for it. A device that does not answer delays the discards of its own area only.
  *
- * The workqueue is not a freezable one: the freezer would wait for the work in
- * progress, and so for the device. While devices sleep the work sleeps in the
- * block layer, as si->discard_work of a plain area does.
+ * The workqueue is not freezable: the freezer would wait for the work in progress, and so
+ * for the device. While devices sleep the work sleeps in the block layer, as
+ * si->discard_work of a plain area does.
  *
- * Nothing waits for a discard but swapoff, which waits for the one in flight:
- * an allocation that finds no clean cluster takes one without discarding it.
+ * Nothing waits for a discard except swapoff, which waits for the one in flight. An
+ * allocation that finds no clean cluster takes one that was not discarded.
  */
 #include <linux/sched.h>
 #include <linux/swap.h>

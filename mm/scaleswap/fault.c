@@ -1,36 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ScaleSwap: reading the page that a fault waits for (Ultraswap).
+ */
+
+/**
+ * DOC: Critical reads
  *
- * The page that a fault is for is critical: a thread waits for it. Its neighbours
- * are read on the chance that they are wanted soon. So its read is submitted first
- * and by itself; then come the neighbours, without reclaim and without waiting for
- * one that somebody else is busy with; and then the thread polls for its page,
- * which is cheaper than an interrupt and a wake-up if the device is fast, and for
- * a limited time only. What is not there by then is handed over to a worker that
- * polls, and the thread sleeps as it does in the base kernel.
+ * The page that a fault is for is *critical*: a thread waits for it. Its neighbours are read
+ * on the chance that they are wanted soon. So the critical page is submitted first and by
+ * itself. Then come the neighbours, without reclaim, and without waiting for a slot that
+ * another thread is busy with. Then the thread polls for its page, for a limited time. On a
+ * fast device that is cheaper than an interrupt and a wake-up. If the page is not there by
+ * then, a worker polls on, and the thread sleeps as in the base kernel.
  *
- * There are three ways to read, chosen at swapon by what the device can do and at
- * each fault by what is asked for: directly, on private queues of the driver and
- * without bio and request (struct scaleswap_read_ops); by a polled bio; and as the
- * base kernel does it, by a bio that ends with an interrupt.
+ * There are three ways to read. The device decides at swapon which ones an area has, and
+ * ``fault/mode`` decides at each fault which one is tried first:
  *
- * Rules
+ * - directly, on private queues of the driver, without bio and request (struct
+ *   scaleswap_read_ops);
+ * - by a polled bio;
+ * - by an ordinary bio that ends with an interrupt, as in the base kernel.
+ */
+
+/**
+ * DOC: Rules of critical reads
  *
- * 1. A critical folio is locked and in the swap cache until its read ends, which
- *    unlocks it, whoever finds out: the thread that polls, another one that polls
- *    the same queue, the worker, the driver when it gives up. The thread that faulted
- *    only looks on; after polling it locks the folio as if it had not polled.
- * 2. The thread holds a reference on the area (si->users), or is swapoff itself.
- *    The worker has one of its own for whatever is handed over to it. Once swapoff
- *    waits for these none of the area's pages is in the swap cache, or being read.
- *    A thread that sleeps before it polls, as it may while it reads ahead, hands its
- *    read over first: what it waits for may be that this read ends.
- * 3. A read that fails on the way of a driver, or that a queue refuses since it
- *    cannot poll any more, is retried by an ordinary bio; the folio stays locked.
- *    So errors and retries are the base kernel's. That may block for as
- *    long as a queue is frozen, and a queue may be frozen until the worker has found
- *    a read ended: so the worker does not do it, and does not share bios with who does.
+ * 1. A critical folio is locked and in the swap cache until its read completes. The code
+ *    that finds the completion unlocks it: in the thread that polls, in another thread that
+ *    polls the same queue, in the worker, or in the driver when it gives up. The thread that
+ *    faulted only looks on. After polling it locks the folio as if it had not polled. So it
+ *    may be killed in the middle: nothing of the read belongs to it. And as the folio is
+ *    locked, its slot stays while the read is in flight, and with the slot the area and the
+ *    block device.
+ * 2. The thread holds a reference on the area (si->users), or is swapoff itself. The worker
+ *    holds references of its own for the reads that are handed over to it. Once swapoff
+ *    waits for these references, none of the area's pages is in the swap cache or being
+ *    read. A thread that sleeps before it polls, as readahead may, hands its read to the
+ *    worker first, since it may be waiting for that very read.
+ * 3. A read that fails in a driver is retried by an ordinary bio, and so is a read that a
+ *    queue refuses since it can no longer poll. The folio stays locked. So errors and
+ *    messages are the base kernel's. The retry may sleep until a queue is no longer
+ *    frozen, and a queue may be frozen until the worker has found a read complete. So the
+ *    worker does not retry, and does not share bios with the code that does.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 

@@ -1,31 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * ScaleSwap's own structures and calls, shared between its files.
+ */
+
+/**
+ * DOC: Lock order
  *
- * Lock order, outermost first:
+ * Outermost first::
  *
- *   inode->i_rwsem		(swapon holds the swap file's)
- *     kernfs' locks		(kobject_add)
- *     swapon_mutex		(enabling an area; a line of /proc/swaps)
+ *   inode->i_rwsem                 (swapon holds the swap file's)
+ *     kernfs' locks                (kobject_add)
+ *     swapon_mutex                 (enabling an area; a line of /proc/swaps)
  *       ssw_mutex
- *   swap_slots_cache_enable_mutex	(a swapoff that fails)
+ *   swap_slots_cache_enable_mutex  (a swapoff that fails)
  *     ssw_mutex
- *   cpu_hotplug_lock		(CPU online callback)
+ *   cpu_hotplug_lock               (CPU online callback)
  *     ssw_mutex
- *   kernfs active reference	(a read or write of a sysfs file)
- *     ssw_mutex		(homes, area lists, ssw_bind)
- *       ssw_arealist_cpu.seq		(write side; preemption off)
+ *   kernfs active reference        (a read or write of a sysfs file)
+ *     ssw_mutex                    (homes, search orders, ssw_bind)
+ *       ssw_arealist_cpu.seq              (write side; preemption off)
  *
  *   page table lock, or any other spinlock
  *     xa_lock of the mm ids
- *     ssw_slots.token		(only ever tried for; nothing is taken under it)
- *     locks of the slab allocator	(an LRU shard, or a slot table)
+ *     ssw_slots.token              (only ever tried for; nothing is taken under it)
+ *     locks of the slab allocator  (an LRU shard, or a slot table)
  *
- *   lru_lock of one shard	(never that of another inside it)
+ *   i_pages lock of a swap address space
+ *     lock of a list of shadow nodes (shadow.c)
  *
- * kobject_del() waits for kernfs active references, so it is never called
- * with ssw_mutex held. Allocation takes none of the mutexes: it reads the search
- * area list of its CPU under the sequence count and then works as slot_types.h says.
+ *   lru_lock of one shard          (never that of another inside it)
+ *
+ * kobject_del() waits for kernfs active references, so it is never called with ssw_mutex
+ * held. An allocation takes none of the mutexes: it reads the search order of its CPU
+ * under the sequence count, and then follows the rules in slot_types.h.
  */
 #ifndef _MM_SCALESWAP_INTERNAL_H
 #define _MM_SCALESWAP_INTERNAL_H

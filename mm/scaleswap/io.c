@@ -1,34 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ScaleSwap: one submission for pages that are neighbours on the device (Ultraswap
- * keeps interrupts for what nobody waits for, and has no use for merging).
+ * ScaleSwap: one bio for pages that are adjacent on the device (Ultraswap keeps interrupts
+ * for reads and writes that no thread waits for, and has no use for merging).
+ */
+
+/**
+ * DOC: Bios of several pages
  *
- * Reclaim writes pages, and readahead reads them, one after the other under a plug. A
- * core fills its own clusters in order, so most of them lie side by side. The base
- * kernel makes a bio and a request of each and has the plug merge these again. Here the
- * pages are collected in one bio, which waits in the plug as a merged request would.
+ * Reclaim writes pages one after the other under a plug, and readahead reads them so. A core
+ * fills its own clusters in order, so most of these pages are adjacent on the device. The
+ * base kernel makes a bio and a request of each page and has the plug merge them again. Here
+ * the pages are collected in one bio, which waits in the plug as a merged request would.
+ */
+
+/**
+ * DOC: Rules of bios of several pages
  *
- * Rules
- *
- * 1. A bio that is being filled is in its task's plug and nowhere else: &ssw_bio_batch.cb is in
- *    the plug's list, and who takes it out submits it. So it goes when a plugged request
- *    would go: at the end of the plug, or if the task sleeps. Whatever may sleep may
- *    thus take it away, and it must be looked for again afterwards.
- * 2. There is one of them in a plug at most, whatever the area. A flush of the plug calls
- *    back one after the other and has the rest in a list of its own; if submit_bio()
- *    sleeps in one, the rest would be out of reach.
- * 3. A task that is about to sleep cannot submit: submit_bio() may sleep. A worker
- *    does it then, a work item each, since one device may be frozen and others not.
- * 4. A page is under writeback, or locked, from before it is in a bio until that ends, so
- *    neither its slot nor its area goes meanwhile.
- * 5. If reading or writing several pages fails, each is read or written again by itself:
- *    only that page is lost to its owner that cannot be read, and only that one stays in
- *    memory, dirty, that cannot be written. It goes to the area's device, at the slot's
- *    sector, charged to the page's group. The bio that failed tells neither any more: a
- *    driver may have changed its device and sector, and its end drops the group.
- * 6. Only a device with a queue of blk-mq gets bios of several pages, for which they save
- *    requests. A driver that passes bios on to other devices has always got swap's pages
- *    one by one, and may rely on it: the device mapper's limit of swap_bios does.
+ * 1. A bio that is being filled is in the plug of its task and nowhere else. The callback
+ *    &ssw_bio_batch.cb is in the plug's list, and the code that takes it out submits the bio. So
+ *    the bio goes when a plugged request would go: at the end of the plug, or when the task
+ *    sleeps. Code that may sleep may thus lose the bio, and has to look for it again.
+ * 2. A plug has at most one such bio, whatever the area. A flush of the plug moves all
+ *    callbacks to a list of its own and calls them one by one. If submit_bio() sleeps in
+ *    one of them, no other code reaches the rest.
+ * 3. A task that is about to sleep cannot submit, since submit_bio() may sleep. A worker
+ *    does it then, with a work item for each bio: one device may be frozen and others not.
+ * 4. A page is under writeback, or locked, from before it is added to a bio until that bio
+ *    completes. So neither its slot nor its area goes meanwhile.
+ * 5. If a bio of several pages fails, each page is retried by itself. So an error affects
+ *    only the bad page: an unreadable page is lost, an unwritable one stays dirty in memory.
+ *    The retry goes to the area's device, at the slot's sector, charged to the page's group.
+ *    The failed bio can no longer tell: a driver may have changed its device and sector, and
+ *    its completion drops the group.
+ * 6. Only a device with a blk-mq queue gets bios of several pages, since they save requests.
+ *    A driver that passes bios on to other devices has always got swap's pages one by one,
+ *    and may rely on it: the device mapper's limit of swap_bios does.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 

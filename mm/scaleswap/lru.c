@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ScaleSwap: core-affine LRU shards (ScaleSwap, FAST '26, "core-centric LRU").
+ */
+
+/**
+ * DOC: LRU shards
  *
- * A memcg and node has the base kernel's lruvec, called the memcg's, and a shard for each
- * CPU, or for some that share one, that has put folios on a list. A folio keeps
- * the number of its shard in its flags from when it first joins a list until it
- * is freed. It goes with the folio through splits and migration, and through
- * eviction in the shadow entry, so what is swapped in anywhere returns to the
- * lists of the core that had it first.
+ * A memcg and node has the base kernel's lruvec, the *whole*. Beside it stands a *shard* for
+ * each CPU, or for several CPUs that share one, that has put folios on a list. The flags of a
+ * folio hold the number of its shard, from when the folio first joins a list until it is
+ * freed. The number goes with the folio through splits and migration, and through eviction in
+ * the shadow entry. So a page that is swapped in returns to the lists of the core that had it
+ * first, whichever CPU swaps it in.
+ */
+
+/**
+ * DOC: Invariants of LRU shards
  *
- * Invariants:
- *
- * 1. While a folio is on a list or in a batch on its way to one, its number does
- *    not change, and if it is not 0 then the folio's memcg and node have that
- *    shard. So folio_lruvec() gives one answer, and holding that lruvec's lock
- *    means holding the lock of the list that the folio is on.
- *    __scaleswap_lru_assign() ensures it, in folio_add_lru() and
- *    mlock_new_folio(), which everything passes that was taken off or is new;
- *    reclaim puts back where it took from.
- * 2. A shard, once visible, stays until its memcg is freed, which no folio and
- *    no reclaimer of it outlives.
- * 3. Numbers are given out only after all CPUs run with the static key on:
- *    ssw_lru_shards is set after that.
- *
- * How reclaim goes over the shards is in vmscan-lru.c.
+ * 1. While a folio is on a list, or in a batch on its way to one, its number does not change.
+ *    If the number is not 0, the folio's memcg and node have that shard. So folio_lruvec()
+ *    gives one answer, and its lock is the lock of the list that the folio is on.
+ *    __scaleswap_lru_assign() ensures this, in folio_add_lru() and mlock_new_folio(). Every
+ *    folio that is new or was taken off a list passes one of them, unless it is put back
+ *    under the lock under which it was taken off.
+ * 2. A visible shard stays until its memcg is freed. No folio of it and no reclaimer outlives
+ *    that. So ``shards`` and ``shard[]`` are read without a lock or RCU.
+ * 3. Numbers are given out only after all CPUs run with the static key on: ssw_lru_shards is
+ *    set after static_branch_enable(). A CPU that saw a number but not the key would take the
+ *    whole's lock for a folio that is on a shard's list.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 

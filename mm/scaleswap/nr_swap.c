@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ScaleSwap: how much swap space is left, counted without a shared cache line.
+ */
+
+/**
+ * DOC: Counting free swap space
  *
- * nr_swap_pages is one atomic that the base kernel changes with each page. Here
- * each CPU keeps what it allocated and freed, and passes it on in batches. So
- * get_nr_swap_pages() and vm_swap_full() stay one read, off by at most a batch
- * a CPU; /proc/meminfo adds up what is still with the CPUs. When little is left,
- * nothing is kept back, as then a page more or less decides between swapping
- * and the OOM killer.
+ * The base kernel changes the one atomic nr_swap_pages with each page. For per-core areas
+ * each CPU keeps up to 64 pages, allocated or freed, to itself and then passes them on. So
+ * get_nr_swap_pages() and vm_swap_full() stay one read, and may be off by that much for each
+ * possible CPU. /proc/meminfo adds what has not been passed on.
+ *
+ * When little is left, no CPU keeps anything back: then one page more or less decides
+ * between swapping and the OOM killer.
  */
 #include <linux/atomic.h>
 #include <linux/cpumask.h>

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ScaleSwap: shadow nodes of the swap cache.
+ */
+
+/**
+ * DOC: Shadow nodes of the swap cache
  *
- * What is evicted leaves a shadow entry in the swap cache. Nodes of the tree that
- * have only such entries are put on a list, so that they can be freed when
- * memory is short. The base kernel has one list a NUMA node for all of them and
- * the page cache's, and a node of the swap cache goes onto it and comes off each
- * few pages: once lru_lock and si->lock are out of the way, its lock is where
- * all CPUs meet.
+ * An evicted page leaves a shadow entry in the swap cache. Tree nodes that have only such
+ * entries are put on a list, so that they can be freed when memory is short. The base
+ * kernel has one such list a NUMA node, for the swap cache and the page cache together.
+ * With random access a node of the swap cache goes onto it and comes off once or twice a
+ * page. Once CPUs no longer contend for lru_lock and si->lock, they contend for the lock of
+ * this list.
  *
- * Here the swap cache's are on lists of their own, by address space. Those of
- * a per-core area are a cluster each and are mostly used by one CPU, so that CPUs
- * meet only by chance.
+ * Here nodes of swap address spaces are on lists of their own, chosen by the address space.
+ * An address space of a per-core area is one cluster, which mostly one CPU uses. So CPUs
+ * contend only by chance.
  */
 #include <linux/errno.h>
 #include <linux/hash.h>

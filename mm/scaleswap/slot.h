@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ScaleSwap: the 64-bit word of a swap slot, what it means, how it may change,
- * and every change of it.
+ * ScaleSwap: the word of a swap slot, and every change of it.
+ */
+
+/**
+ * DOC: The word of a slot
  *
- * Everything that is known of a slot is in one word, so that every change is
- * one compare-and-exchange that any CPU may do without a lock. The ssw_word_*()
- * functions compute the next word, the ssw_slot_*() functions exchange it. The
- * former use nothing of the kernel but types and errno, so KUnit and the
- * user-space model run them as they are.
+ * All that is known of a slot is in one word. So every change is one compare-and-exchange,
+ * which any CPU may do without a lock::
  *
  *   bit 0      the slot has a folio in the swap cache, or is about to
- *   bits 1-3   what refers to the slot: enum ssw_kind
- *   bits 4-63  by kind. SSW_KIND_EXCL: bits 4-39 virtual page number, bits
- *              40-63 id of the mm. SSW_KIND_SHARED: the number of references,
- *              so there is no count that needs a continuation
+ *   bits 1-3   what refers to the slot: none, freeing, excl, shared, shmem, bad
+ *   bits 4-63  excl: bits 4-39 virtual page number, bits 40-63 id of the mm
+ *              shared: the number of references
  *
- * Only the holder of the area's token takes a slot out of free, and whoever
- * moved a slot to SSW_KIND_FREEING brings it back to free. In between nobody
- * else can do anything with it, so what hangs on the slot can be torn down
- * before it is allocated again.
+ * Only the owner takes a word out of *free*. The CPU that moved a word to *freeing* tears
+ * down the state attached to the slot, and then moves the word to *free*. In between every
+ * other operation on the slot fails.
+ *
+ * The functions ssw_word_*() compute the next word, the functions ssw_slot_*() exchange it.
+ * The former need nothing of the kernel but types and errno. So KUnit and the user-space
+ * tests run them unchanged.
  */
 #ifndef _MM_SCALESWAP_SLOT_H
 #define _MM_SCALESWAP_SLOT_H

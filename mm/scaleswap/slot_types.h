@@ -1,46 +1,95 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ScaleSwap: the slots of one per-core area, who may change what, and when.
+ * ScaleSwap: the slots of one per-core area: structures, and the rules for them.
+ */
+
+/**
+ * DOC: Owner of an area
  *
- * Two kinds of work are done on slots. References come and go on any CPU, by
- * a compare-and-exchange on the slot's word (slot.h). Choosing free slots, and
- * with it everything that is on a list, is done by the owner alone: whoever
- * holds the token. Nobody waits for the token. The CPU that does not get it
- * queues a task, and whoever holds the token works off the queue.
+ * Two kinds of work are done on slots. References come and go on any CPU, by a
+ * compare-and-exchange of the slot's word (slot.h). The choice of free slots, and all
+ * that is on a list, belongs to the *owner*: the CPU that holds the area's token. No CPU
+ * sleeps for the token. A CPU that does not get it queues a request, and the owner
+ * drains the queue.
+ */
+
+/**
+ * DOC: Invariants of slots
  *
- * Invariants
+ * 1. Only the owner takes a word out of *free*, gives a cluster a table or takes it away,
+ *    and touches the fields that are marked "owner" below.
+ * 2. The token is held with preemption off and for a bounded amount of work. Under it no
+ *    lock is taken, no memory is allocated, and nothing sleeps. lockdep sees the token as
+ *    a raw spinlock that is only tried for, so it reports what is taken under it.
+ * 3. ``used`` of a cluster is at least the number of words that are neither free nor bad.
+ *    The owner raises it before it takes words out of *free*. A CPU that frees lowers it
+ *    after the words are free. So at 0 all words are free, and the table can go.
+ * 4. The owner learns of each free slot: its cluster is on a list, or in the queue, or the
+ *    CPU that freed the slot is about to queue it. Otherwise the slot would be lost until
+ *    swapoff.
+ * 5. A queued request is completed by an owner, or by the requester if no other CPU holds
+ *    the token. So waiting for it never depends on a thread being scheduled, nor on a lock
+ *    that the requester holds. The queue is served in order. So only what was queued
+ *    earlier comes first: at most one entry for each waiting task and for each cluster.
+ */
+
+/**
+ * DOC: Memory barriers of slots
  *
- *   1. Only the owner takes a word out of free, gives a cluster a table or
- *      takes it away, and touches what is marked "owner" below.
- *   2. The token is held with preemption off, over a bounded amount of work,
- *      and under it no lock is taken, no memory allocated and nothing slept on.
- *   3. ssw_cluster.used is at least the number of words that are not free or
- *      bad, so a table is taken away only when all its words are free.
- *   4. Of a cluster that has a free slot and is on no list, the owner hears
- *      through the queue.
- *   5. A task that was queued is done by some owner, or by the requester when
- *      no other holds the token. So waiting for it never depends on a thread
- *      being scheduled, and never on a lock of the requester.
+ * **A**: the teardown of a slot is complete before the slot's next use begins.
  *
- * Barriers
+ * - The CPU that frees, ssw_slot_free(): the word becomes *free* by a release.
+ * - The owner, ssw_cluster_take(): takes the word out of *free* by an acquire.
  *
- *   A. A word goes to free by a release, and the owner takes it out by an
- *      acquire, so the teardown of a slot is over before its next use. When
- *      the owner takes the table away, the words' history goes with it, so it
- *      reads by an acquire that used is 0, which pairs with the full barrier
- *      of whoever made it 0.
- *   B. Owner: state = FULL, full barrier, read used. Whoever frees: lower used
- *      (a full barrier), read state. One of them sees the other (invariant 4).
- *   C. Owner: clear queued, full barrier, read used and state. Whoever frees:
- *      lower used (a full barrier), test-and-set queued. Either the owner sees
- *      the lower count, or the cluster is queued again.
- *   D. A task's result is written before its done is released, and read after
- *      done was acquired. After the release the task is gone.
- *   E. Owner: full = 1, full barrier, look into the queue. Whoever frees:
- *      queue the cluster (a full barrier), read full. See ssw_slots.full.
- *   F. Owner: quiet = 1, full barrier, read used and words. A CPU that frees:
- *      lower used (a full barrier), read quiet. Either the owner sees that the
- *      slot is free, or the search is not the current one any more.
+ * When the owner takes a table away, the history of its words goes with it. So the owner
+ * reads ``used`` by an acquire to see that it is 0. That pairs with the full barrier of
+ * the CPU that lowered it to 0.
+ *
+ * **B**: a slot that becomes free while its cluster leaves the lists is not lost.
+ *
+ * - The owner, ssw_cluster_fill(): ``state`` = FULL; smp_mb(); read ``used``.
+ * - The CPU that frees, ssw_cluster_freed(): lower ``used`` by atomic_sub_return(), a
+ *   full barrier; read ``state``.
+ *
+ * Either the owner sees the lower count and keeps the cluster on a list, or the CPU that
+ * frees sees FULL and queues the cluster (invariant 4).
+ *
+ * **C**: a slot that becomes free while its cluster leaves the queue is not lost.
+ *
+ * - The owner, ssw_cluster_returned(): ``queued`` = 0, by a release, since the node may be
+ *   reused from then on; smp_mb(); read ``used`` and ``state``.
+ * - The CPU that frees, ssw_cluster_freed() and then ssw_cluster_queue(): lower ``used``,
+ *   a full barrier; atomic_xchg() of ``queued`` with 1.
+ *
+ * Either the owner sees the lower count, or the cluster is queued again (invariant 4).
+ *
+ * **D**: a requester sees all of the result.
+ *
+ * - The owner, ssw_drain(): write the result; smp_store_release() of ``done``.
+ * - The requester, ssw_request_delegate(): smp_load_acquire() of ``done``; read the result.
+ *
+ * After the release the owner does not touch the request: its stack frame may be gone.
+ *
+ * **E**: an area is not marked as full while a cluster is in its queue.
+ *
+ * - The owner, ssw_cluster_alloc(): ``full`` = 1; smp_mb(); look into the queue.
+ * - The CPU that frees, ssw_cluster_queue(): llist_add() or atomic_xchg(), each a full
+ *   barrier; read ``full``.
+ *
+ * ``full`` is a hint. It spares CPUs the way to an area without room. A cluster on a list
+ * always has a free slot. So ``full`` is set only while no list has a cluster, and then
+ * each slot that is freed comes through the queue.
+ *
+ * **F**: a block that frees make is not overlooked for long.
+ *
+ * - The owner, ssw_slots_search(): ``quiet`` = 1; smp_mb(); read ``used`` and words of
+ *   clusters, and note in these the number of the search.
+ * - The CPU that frees, ssw_cluster_freed(): lower ``used``, a full barrier; read
+ *   ``quiet``, and clear it.
+ *
+ * Either the owner sees the free slot, or the next request begins a new search. ``quiet``
+ * is a hint: a CPU that is preempted before it clears ``quiet`` delays the next search,
+ * and a large folio is split meanwhile.
  */
 #ifndef _MM_SCALESWAP_SLOT_TYPES_H
 #define _MM_SCALESWAP_SLOT_TYPES_H

@@ -2,29 +2,31 @@
 /*
  * ScaleSwap: how reclaim goes over the LRU shards of a memcg and node.
  *
- * A part of mm/vmscan.c, which includes it: it needs what is private there.
+ * A part of mm/vmscan.c, which includes it, since it needs what is private there.
+ */
+
+/**
+ * DOC: Reclaim over LRU shards
  *
- * What is to be scanned is computed as in the base kernel, for the memcg and
- * node as a whole, and then taken from one shard after the other until there is
- * enough. So priorities, proportions, protection and vmpressure are as they
- * were. Where to begin decides who meets whom on a lock, and what is old:
+ * The numbers of pages to scan are computed as in the base kernel, for the memcg and node as
+ * a whole. They are then taken from one shard after the other until enough is reclaimed. So
+ * priorities, proportions, protection and vmpressure are unchanged. The shard to begin with
+ * decides which CPUs contend for a lock, and which pages count as old:
  *
- * - Direct reclaim begins at its own CPU's shard, kswapd and whoever has no
- *   pages of his own at the oldest; among those that have any of the sort that
- *   is to be scanned.
- * - One list has the oldest page of all at its tail. To have about that with
- *   many, each shard has a clock that counts how often its lists were scanned.
- *   Direct reclaim compares its own with that of one other, in turn, and begins
- *   there if that is behind: so shards of idle CPUs lose their cold pages
- *   as fast as a busy one's, and where all are as busy nobody leaves his own.
- * - Where the shard has enough pages of one sort, but none of the other, others
- *   are asked for those: the balance between page cache and anonymous memory is
- *   the memcg's.
- * - Active anonymous pages are deactivated if there are too many in the memcg and
- *   node, a batch a call, as with one list; from the own shard or from one, in
- *   turn, that has too many by itself. Where pages are hot it may be most of them.
- * - All shards that have inactive pages are visited before no progress is reported,
- *   and those that have active pages alone have some of them deactivated.
+ * - Direct reclaim begins at the shard of its own CPU. kswapd, and a CPU whose own shard has
+ *   no pages of the type to be scanned, begin at the oldest shard that has some.
+ * - One list has the oldest page of all at its tail. With many lists, each shard has a clock
+ *   that counts how often its inactive pages were scanned. Direct reclaim compares its own
+ *   clock with that of one other shard, round-robin, and begins there if that one is behind.
+ *   So shards of idle CPUs lose their cold pages as fast as a busy one's, and CPUs that are
+ *   equally busy stay with their own shards.
+ * - If a shard has enough pages of one type but none of the other, others are asked for
+ *   those. The balance between page cache and anonymous memory is the whole's.
+ * - If the memcg and node have too many active anonymous pages, one batch a call is
+ *   deactivated, as with one list. It comes from the CPU's own shard or from another one,
+ *   round-robin, that has too many by itself.
+ * - All shards with inactive pages are visited before reclaim reports no progress. Shards
+ *   that have only active pages have some of them deactivated.
  */
 #ifndef _MM_SCALESWAP_SHRINK_H
 #define _MM_SCALESWAP_SHRINK_H

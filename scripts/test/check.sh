@@ -221,8 +221,8 @@ chk_abi() {
 			{ echo "$doc: an entry without $a:"; rc=1; }
 	done
 	for a in $(sed -nE 's/.*\.procname[[:space:]]*=[[:space:]]*"([a-z_]+)".*/\1/p' mm/scaleswap/*.c); do
-		grep -rqE "vm[./]scaleswap[./]$a" Documentation/admin-guide/mm/scaleswap.rst ||
-			{ echo "Documentation/admin-guide/mm/scaleswap.rst: nothing on vm.scaleswap.$a"; rc=1; }
+		grep -rqE "vm[./]scaleswap[./]$a" Documentation/admin-guide/mm/scaleswap/index.rst ||
+			{ echo "Documentation/admin-guide/mm/scaleswap/index.rst: nothing on vm.scaleswap.$a"; rc=1; }
 	done
 	return $rc
 }

@@ -2,51 +2,57 @@
 /*
  * ScaleSwap: direct reads for swap, on poll queues of their own.
  *
- * A part of pci.c, which includes it: it needs what is private there.
+ * A part of pci.c, which includes it, since it needs what is private there.
+ */
+
+/**
+ * DOC: Direct reads of the NVMe driver
  *
- * On a fast SSD bio, request, interrupt and wake-up take longer than the device
- * when a fault waits for a page. So mm hands such a page over as it is: it is
- * mapped, its command goes into the ring, and who waits for it looks for the
- * completion himself. What is not the rule (an error, a reset, a removal) is not
- * handled here: the page goes back to mm, which reads it again by a bio.
+ * If a fault waits for a page on a fast SSD, then bio, request, interrupt and wake-up take
+ * longer than the device. So mm hands such a page to the driver as it is. The driver maps
+ * it and puts its command into the ring, and the thread that waits looks for the completion
+ * itself. Errors, resets and removals are not handled here: the page goes back to mm, which
+ * retries it by a bio.
  *
- * The queues are none of blk-mq's. They stand outside dev->queues[], which
- * queue_count, online_queues and the tags index, and have the IDs after
- * those. The controller is asked for more queues than the base driver asks for,
- * and these get what the base driver would not have had.
+ * The queues are not blk-mq's. They stand outside dev->queues[], which queue_count,
+ * online_queues and the tags index, and have the IDs after those. The driver asks the
+ * controller for more queues than the base driver does, and these queues get only what the
+ * base driver would not have had.
  *
- * Life of a read: nvme_swap_submit() takes a reference to the request queue, so
- * that freezing it (for a change of format, suspend, removal) waits for the read,
- * maps the page, takes a slot and rings the doorbell. nvme_swap_end() undoes that
- * in the opposite order. A slot is
+ * *Life of a read.* nvme_swap_submit() takes a reference to the request queue, so that
+ * freezing it (for a change of format, suspend, removal) waits for the read. It maps the
+ * page, takes a slot and rings the doorbell. nvme_swap_end() undoes that in the opposite
+ * order. The states of a slot::
  *
- *	free -> under way -> free		mm was told scaleswap_read_done()
- *	free -> under way -> given up -> free	it is told scaleswap_read_retry(), by
- *						a work item, since that may block
+ *   free -> in flight -> free              scaleswap_read_done() has notified mm
+ *   free -> in flight -> given up -> free  scaleswap_read_retry() has, called by a
+ *                                          work item, since it may sleep
  *
- * Life of a queue: created at the end of nvme_setup_io_queues(), and gone with
- * nvme_dev_disable(), which all of reset, suspend, shutdown, removal and error
- * recovery go through:
+ * *Life of a queue.* It is created at the end of nvme_setup_io_queues(). It goes in
+ * nvme_dev_disable(), which reset, suspend, shutdown, removal and error recovery all call::
  *
- *	nvme_swap_close()	no more is submitted
- *	nvme_swap_delete_queues() where the controller still answers
- *				then it is disabled, and bus mastering turned off:
- *				the device writes to no page any more
- *	nvme_swap_cancel()	what has completed is reaped, the rest given up
+ *   nvme_swap_close()          no further read is submitted
+ *   nvme_swap_delete_queues()  where the controller still answers
+ *                              then the controller is disabled, and bus mastering turned
+ *                              off: the device writes to no page any more
+ *   nvme_swap_cancel()         reap completed reads, give up the others
  *
- * Memory of a queue is freed with that of the others, struct nvme_swap with the
- * controller, for which an open block device holds a reference.
+ * Memory of a queue is freed with that of the other queues. struct nvme_swap is freed with
+ * the controller, to which an open block device holds a reference.
+ */
+
+/**
+ * DOC: Locks of direct reads of the NVMe driver
  *
- * Locking:
+ * Outermost first::
  *
- *	dev->shutdown_lock	queues come and go, and with them the BAR
- *	  nvmeq.sq_lock		->open, ->watched, submission queue, taking of slots
- *	  nvmeq.cq_poll_lock	->up, completion queue, end of what is under way
+ *   dev->shutdown_lock    queues come and go, and with them the BAR
+ *     nvmeq.sq_lock       ->open, ->watched, submission queue, taking of slots
+ *     nvmeq.cq_poll_lock  ->up, completion queue, end of reads in flight
  *
  * The last two are never held together, and not in interrupts. With ->open false no
- * submitter writes the queue's doorbell, with ->up false no reaper does or reads an
- * entry: so once both are false nobody touches BAR or ring, and no other way of
- * waiting for them is needed.
+ * submitter writes the queue's doorbell. With ->up false no reaper writes it or reads an
+ * entry. So once both are false no code touches BAR or ring, and no other wait is needed.
  */
 #include <linux/bitfield.h>
 #include <linux/fault-inject.h>

@@ -381,4 +381,4 @@ def run(args, io):
                % format_cpulist(without))
     if not io.dry:
         io.say('to have them after a reboot, with the same CPUs: "At boot" in '
-               'Documentation/admin-guide/mm/scaleswap.rst')
+               'Documentation/admin-guide/mm/scaleswap/index.rst')

@@ -10,8 +10,8 @@
 #
 # FAULT_PROCS processes (default 6) stamp pages, have them swapped out and look at them
 # again (faultload). No page may be wrong, none lost but where a drive is gone, and no
-# access may take over 25 s. Not part of the tests for its length; scripts/faultloop boots a
-# guest for it. A line a minute; ends with "fault good" or "fault BAD", and status 0 or 1.
+# access may take over 25 s. Not part of the tests for its length; it wants a guest
+# of its own. A line a minute; ends with "fault good" or "fault BAD", and status 0 or 1.
 . "$(dirname "$0")/common.sh"
 kind=${1:-}
 case $kind in

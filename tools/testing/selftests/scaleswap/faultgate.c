@@ -4,7 +4,7 @@
  * long as the test wants: who submits when the thread that collected them sleeps, goes on
  * to another area, or has to wait for a page; and as whom.
  *
- * Needs loop devices and device mapper: the guest "stack" in scripts/test. Each has a
+ * Needs loop devices and device mapper: the guest "stack". Each has a
  * control, which shows that what is looked for would be seen.
  */
 #include "ssw_fault.h"

@@ -3,8 +3,8 @@
  * Critical faults on devices that take their time: who has the CPU meanwhile, what the
  * worker does, and who waits for whom.
  *
- * The guest "stack" in scripts/test has the drive ssw-slow, which does twenty commands
- * a second. Each test has a control, which shows that what is looked for would be seen.
+ * Needs a drive ssw-slow, which does twenty commands a second: the guest "stack".
+ * Each test has a control, which shows that what is looked for would be seen.
  */
 #include "ssw_fault.h"
 

@@ -4,7 +4,7 @@
  * dm-linear, multipath, an IOMMU, suspend, sectors that cannot be read, queues that make
  * the thread sleep while it reads ahead. What drives do by themselves is in faultdev.c.
  *
- * Most need a machine that has it: see the guests "stack" and "iommu" in scripts/test. Each
+ * Most need a machine that has it: the guests "stack" and "iommu". Each
  * has a control, which shows that what is looked for would be seen.
  */
 #include "ssw_fault.h"
@@ -271,7 +271,7 @@ SSW_BODY(faultstack, multipath_write_error)
 
 	NEED_MPATH(&mp);
 	ASSERT_NE(NULL, l);
-	/* Where scripts/test has put the sector that cannot be written; in slot 400. */
+	/* Where the guest "stack" has the sector that cannot be written; in slot 400. */
 	ASSERT_EQ(0, ssw_partition(mp.dev, 7, 64LL << 20, 40LL << 20));
 	snprintf(dev, sizeof(dev), "%sp7", mp.dev);
 	before = ssw_map(front, false);

@@ -4,7 +4,7 @@
  * that is repeated goes to the place and is charged to the group of the first one, and no
  * more is in flight than the device mapper allows.
  *
- * The guest "stack" in scripts/test has the drives. Each test has a control, which shows
+ * Needs the drives of the guest "stack". Each test has a control, which shows
  * that what is looked for would be seen.
  */
 #include "ssw_fault.h"

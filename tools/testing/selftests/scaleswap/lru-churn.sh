@@ -6,7 +6,7 @@
 # CHURN_GROUPS groups (default 200) with a tight limit each; CHURN_JOBS processes (8)
 # that swap stamped pages in them, are moved from one to another, and end; a group whose
 # process ended is removed and made anew. Not part of the tests for its length;
-# scripts/lruchurn boots a guest for it. A line a minute; ends with "churn good" or
+# it wants a guest of its own. A line a minute; ends with "churn good" or
 # "churn BAD", and status 0 or 1.
 . "$(dirname "$0")/common.sh"
 need_root

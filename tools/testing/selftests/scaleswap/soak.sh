@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Everything at once for SOAK_SECONDS (default 3600), in a guest of its own: see stress.c.
 #
-# Not part of the tests for its length; scripts/soak boots a guest for it. A line a
+# Not part of the tests for its length; it wants a guest of its own. A line a
 # minute; ends with "soak good" or "soak BAD", and status 0 or 1 (2 could not run, 3 hung).
 . "$(dirname "$0")/common.sh"
 need_root

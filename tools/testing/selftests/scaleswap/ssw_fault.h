@@ -210,7 +210,7 @@ static inline long long fault_nvme_num(const char *ctrl, const char *file)
 	return fault_nvme_str(ctrl, file, buf, sizeof(buf)) > 0 ? atoll(buf) : SSW_NO_VALUE;
 }
 
-/* The drive with this serial number: scripts/test makes some that are not as others. */
+/* The drive with this serial number: the guest "stack" has some that are not as others. */
 static inline bool fault_drive(const char *serial, char *dev, size_t len)
 {
 	char its[64];

@@ -38,7 +38,7 @@
 #include "../kselftest_harness.h"
 
 /*
- * A guard against hangs only, for where no scripts/boot watches: no test passes or fails
+ * A guard against hangs only, for where nothing outside watches: no test passes or fails
  * by its speed. Hours, because alarm() goes by a clock that does not stop while an emulated
  * guest waits for a busy host.
  */
@@ -48,7 +48,7 @@
 /*
  * How long to wait, in seconds, for what comes of itself: written, freed, counted. Another
  * guard against hangs. It is long, as a host that is busy makes all of that slow, and
- * shorter than scripts/boot's, so that a test can say what did not come.
+ * shorter than that of the script that boots guests, so that a test can say what did not come.
  */
 #define SSW_PATIENCE	300
 
