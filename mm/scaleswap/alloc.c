@@ -2,7 +2,7 @@
 /*
  * ScaleSwap: allocation of swap space, over all areas.
  *
- * A CPU tries its own areas and then the others in its search order. From its
+ * A CPU tries its own areas and then the others in its area list. From its
  * own it takes slots itself, as long as nobody else holds the token; to
  * another's it delegates (deleg.c). That an area is full can be read without
  * its token; it is a hint, and the area decides.

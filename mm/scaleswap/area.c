@@ -30,7 +30,7 @@
 #include <trace/events/scaleswap.h>
 
 /*
- * Protects homes, search orders, counts of areas and ssw_bind. Never taken by
+ * Protects homes, area lists, counts of areas and ssw_bind. Never taken by
  * an allocation.
  */
 DEFINE_MUTEX(ssw_mutex);
@@ -306,7 +306,7 @@ static int ssw_area_setup(struct ssw_area *area, const union swap_header *header
 		return PTR_ERR(slots);
 	slots->area = area;
 	/*
-	 * All of it before the pointers to it: search orders may still have the
+	 * All of it before the pointers to it: area lists may still have the
 	 * type from its last use. Pairs with the dependent reads of whoever
 	 * follows these pointers under RCU.
 	 */
@@ -475,7 +475,7 @@ void __scaleswap_swapoff(struct swap_info_struct *si)
 		ssw_queue_max_keep(area->slots->queue_max);
 	mutex_unlock(&ssw_mutex);
 
-	/* Allocators that found it in a search order; the delegator's timer; discards. */
+	/* Allocators that found it in a area list; the delegator's timer; discards. */
 	synchronize_rcu();
 	timer_shutdown_sync(&area->timer);
 	ssw_discard_area_exit(area);

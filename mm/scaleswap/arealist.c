@@ -69,7 +69,7 @@ static u64 ssw_key(int cpu, const struct ssw_candidate *cand, bool *near,
 }
 
 /**
- * ssw_arealist_build - make the search order of one CPU
+ * ssw_arealist_build - make the area list of one CPU
  * @list: where it goes
  * @cpu: the CPU
  * @cand: the per-core areas, in any order
@@ -111,7 +111,7 @@ void ssw_arealist_build(struct ssw_arealist *list, int cpu,
 }
 
 /**
- * ssw_arealists_rebuild - bring all search orders up to date
+ * ssw_arealists_rebuild - bring all area lists up to date
  *
  * Cannot fail, so that neither swapoff nor CPU hotplug can.
  *
@@ -153,7 +153,7 @@ void ssw_arealists_rebuild(void)
 }
 
 /**
- * ssw_arealists_outdated - were the search orders made with a CPU on another node?
+ * ssw_arealists_outdated - were the area lists made with a CPU on another node?
  * @cpu: the CPU
  * @topo: the machine as it is now
  *
@@ -168,7 +168,7 @@ bool ssw_arealists_outdated(int cpu, const struct ssw_topology *topo)
 }
 
 /**
- * ssw_arealists_init - allocate the search orders
+ * ssw_arealists_init - allocate the area lists
  *
  * Context: boot.
  * Return: 0 or -ENOMEM.

@@ -77,7 +77,7 @@ void swap_area_discard(struct swap_info_struct *si, pgoff_t start, pgoff_t nr);
  * scaleswap_bound - has this area a home CPU?
  * @type: swap type of an area that is on or being turned on or off
  *
- * A bound area is found through the per-CPU search orders and never stands on
+ * A bound area is found through the per-CPU area lists and never stands on
  * the base kernel's list of available areas.
  *
  * Context: any; a stable answer from swapon's __scaleswap_swapon() to

@@ -17,7 +17,7 @@
  *   cpu_hotplug_lock               (CPU online callback)
  *     ssw_mutex
  *   kernfs active reference        (a read or write of a sysfs file)
- *     ssw_mutex                    (homes, search orders, ssw_bind)
+ *     ssw_mutex                    (homes, area lists, ssw_bind)
  *       ssw_arealist_cpu.seq              (write side; preemption off)
  *
  *   page table lock, or any other spinlock
@@ -31,7 +31,7 @@
  *   lru_lock of one shard          (never that of another inside it)
  *
  * kobject_del() waits for kernfs active references, so it is never called with ssw_mutex
- * held. An allocation takes none of the mutexes: it reads the search order of its CPU
+ * held. An allocation takes none of the mutexes: it reads the area list of its CPU
  * under the sequence count, and then follows the rules in slot_types.h.
  */
 #ifndef _MM_SCALESWAP_INTERNAL_H
@@ -85,7 +85,7 @@ enum ssw_mech {
  * @kobj: /sys/kernel/mm/scaleswap/areas/<type>; its release frees the struct
  * @si: the area; never freed by the base kernel, only reused
  * @dev_node: NUMA node of the device, NUMA_NO_NODE if unknown
- * @enabled: listed in the search orders or counted as a plain area;
+ * @enabled: listed in the area lists or counted as a plain area;
  *           protected by ssw_mutex
  * @stat: per-CPU counters
  * @slots: the slots of a per-core area, NULL for a plain one
@@ -137,7 +137,7 @@ struct ssw_arealist {
 };
 
 /**
- * struct ssw_arealist_cpu - one CPU's search order
+ * struct ssw_arealist_cpu - one CPU's area list
  * @seq: write side under ssw_mutex. What a reader finds is good whether the
  *       list changed meanwhile or not, since the area decides; that it finds
  *       nothing is only true if the list did not change
@@ -162,7 +162,7 @@ struct ssw_arealist_cpu {
 };
 
 /**
- * struct ssw_topology - what the search order needs to know of the machine
+ * struct ssw_topology - what the area list needs to know of the machine
  * @cpu_node: NUMA node of a CPU, NUMA_NO_NODE if unknown
  * @distance: distance between two nodes, LOCAL_DISTANCE for the same one
  *
@@ -174,7 +174,7 @@ struct ssw_topology {
 };
 
 /**
- * struct ssw_candidate - an area, as the search order sees it
+ * struct ssw_candidate - an area, as the area list sees it
  * @type: swap type
  * @home: home CPU
  * @prio: swap priority

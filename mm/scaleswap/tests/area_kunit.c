@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of ScaleSwap's pure logic: search order, choice of a home,
+ * KUnit tests of ScaleSwap's pure logic: area list, choice of a home,
  * parsing, and the encodings that depend on the width of the swap type.
  *
  * The machine in these tests is made up: 16 CPUs, four a node, four nodes at
@@ -482,7 +482,7 @@ static int ssw_test_next_node(int cpu)
 	return ssw_topology.cpu_node(cpu) + 1;
 }
 
-/* A CPU that comes online has search orders rebuilt only if its node is a new one. */
+/* A CPU that comes online has area lists rebuilt only if its node is a new one. */
 static void ssw_test_order_outdated(struct kunit *test)
 {
 	static const struct ssw_topology moved = { .cpu_node = ssw_test_next_node };

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check that the documents name only what exists, and the overlay only what is a kernel's.
 
-  scripts/tests/docs.py REPOSITORY TREE
+  scripts/test/check/docs.py REPOSITORY TREE
 
 TREE is the assembled kernel tree (a plain base tree will do, too, if only the overlay is
 new). Prints one line a fault, "FILE:LINE: what", and exits with 1 if there is any.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """docs.py finds each sort of fault, planted into a small repository, and nothing else.
 
-Called as any unit test: python3 -m unittest discover -s scripts/tests -p test_docs.py
+Called as any unit test: python3 -m unittest discover -s scripts/test/unit -p test_docs.py
 """
 import os
 import subprocess
@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "docs.py")
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "check", "docs.py")
 
 GOOD = {
     "repo/Kconfig.scaleswap": "config SCALESWAP_X\n",

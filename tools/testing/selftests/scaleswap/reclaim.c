@@ -548,7 +548,7 @@ SSW_BODY(reclaim, active_shards_give_way)
 	group_ends(_metadata);
 }
 
-/* One scan of a shard's inactive pages: SSW_LRU_ROUND of mm/scaleswap/shrink.h */
+/* One scan of a shard's inactive pages: SSW_LRU_ROUND of mm/scaleswap/vmscan-lru.c */
 #define ROUND	1048576L
 
 static unsigned long clock_of(int node, int shard)

@@ -388,7 +388,7 @@ SSW_BODY(shards, own_pages_first)
 
 /* --- lanes ---------------------------------------------------------------------- */
 
-/* SSW_CLUSTER_SLOTS and SSW_NR_LANES of mm/scaleswap/space.h */
+/* SSW_CLUSTER_SLOTS and SSW_NR_LANES of mm/scaleswap/slot_types.h */
 #define CLUSTER	512
 #define LANES	4
 /* Of each process: more than a cluster, and the clusters of all are in a mask. */

@@ -202,7 +202,7 @@ SSW_TEST_F(swapoff, interrupted)
 	EXPECT_LT(0, ssw_area(t, "used"));
 	/*
 	 * The base gives it a new priority, the lowest, as to one that has just
-	 * come on. The search order has to follow: first the small one, then it.
+	 * come on. The area list has to follow: first the small one, then it.
 	 */
 	EXPECT_LT(ssw_area(t, "priority"), ssw_area(small, "priority"));
 	p = ssw_map(300, false);
@@ -210,7 +210,7 @@ SSW_TEST_F(swapoff, interrupted)
 	EXPECT_EQ(300, ssw_pageout(p, 300));
 	ASSERT_EQ(0, ssw_where(p, 300, per));
 	EXPECT_LE(SMALL - SSW_SLACK, per[small])
-		TH_LOG("after EINTR the search order goes by the old priority");
+		TH_LOG("after EINTR the area list goes by the old priority");
 	EXPECT_EQ(300, per[t] + per[small]);
 	EXPECT_LE(300 - SMALL, per[t]) TH_LOG("the area is not allocated from after EINTR");
 	EXPECT_EQ(0, ssw_area(t, "allocs_foreign"));
