@@ -4,7 +4,9 @@
  * is full to the next one in its node, to another node, to a plain area, and
  * then nowhere. Every step has its counter.
  */
-#include "ssw_test.h"
+#include <sys/stat.h>
+
+#include "harness.h"
 
 SSW_FIXTURE(alloc, SSW_NEED_ON | SSW_NEED_DIR | SSW_NEED_CG)
 

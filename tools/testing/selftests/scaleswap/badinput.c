@@ -3,7 +3,9 @@
  * swapon with bad headers, bad files and failing allocations: a clean errno,
  * and nothing left behind.
  */
-#include "ssw_test.h"
+#include <sys/stat.h>
+
+#include "harness.h"
 
 #define PAGES	256
 

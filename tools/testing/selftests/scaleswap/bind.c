@@ -3,7 +3,9 @@
  * vm.scaleswap.bind: what it takes, what it shows, and what the next
  * swapon(2) makes of it.
  */
-#include "ssw_test.h"
+#include <sys/stat.h>
+
+#include "harness.h"
 
 #define PAGES	256
 

@@ -9,7 +9,9 @@
  * own time.
  */
 #include <sys/mount.h>
-#include "ssw_body.h"
+#include <sys/stat.h>
+
+#include "harness.h"
 
 #define V1		"/tmp/ssw-cgroup1"
 #define PAGES		600

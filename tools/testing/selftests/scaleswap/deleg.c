@@ -7,7 +7,10 @@
  * The cases that swap run on any kernel with ScaleSwap; what asks for counters
  * and tables is skipped where the kernel has no delegation.
  */
-#include "ssw_body.h"
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include "harness.h"
 
 SSW_FIXTURE(deleg, SSW_NEED_ON | SSW_NEED_DIR)
 

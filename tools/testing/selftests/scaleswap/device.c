@@ -3,7 +3,9 @@
  * What an area's device adds: discard, bad blocks; and allocations that fail
  * while pages are on their way to it.
  */
-#include "ssw_body.h"
+#include <sys/stat.h>
+
+#include "harness.h"
 
 SSW_FIXTURE(device, SSW_NEED_ON | SSW_NEED_DIR)
 

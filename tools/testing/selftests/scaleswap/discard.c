@@ -6,8 +6,10 @@
  * The device is a suspended dm-linear. It keeps the discard until it is resumed,
  * so nothing here depends on who is faster.
  */
-#include "ssw_body.h"
-#include "ssw_dm.h"
+#include <dirent.h>
+
+#include "dm_util.h"
+#include "harness.h"
 
 FIXTURE(discard) {
 	char dev[64];	/* the device that stalls */

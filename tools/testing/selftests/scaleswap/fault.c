@@ -4,7 +4,10 @@
  * which way, in which order, how many reads, how many interrupts; and many at once.
  * What devices do to it is in faultdev.c.
  */
-#include "ssw_fault.h"
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "fault_harness.h"
 
 FAULT_FIXTURE(fault, SSW_NEED_ON | SSW_NEED_DIR)
 

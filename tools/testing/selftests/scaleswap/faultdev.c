@@ -4,9 +4,14 @@
  * limits, resets, CPUs that go, and drives that are pulled out under load. The last
  * tests leave the machine with a drive less: they stand at the end.
  */
-#include "ssw_fault.h"
 #include <glob.h>
+#include <limits.h>
 #include <linux/loop.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "fault_harness.h"
 
 FAULT_FIXTURE(faultdev, SSW_NEED_ON | SSW_NEED_DIR)
 

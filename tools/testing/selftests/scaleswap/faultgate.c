@@ -7,12 +7,18 @@
  * Needs loop devices and device mapper: the guest "stack" in scripts/test. Each has a
  * control, which shows that what is looked for would be seen.
  */
-#include "ssw_fault.h"
-#include "ssw_dm.h"
+#include <dirent.h>
 #include <linux/aio_abi.h>
 #include <linux/kernel-page-flags.h>
 #include <linux/loop.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include "dm_util.h"
+#include "fault_harness.h"
 
 FAULT_FIXTURE(faultgate, SSW_NEED_ON | SSW_NEED_DIR)
 

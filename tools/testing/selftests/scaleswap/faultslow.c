@@ -6,7 +6,7 @@
  * The guest "stack" in scripts/test has the drive ssw-slow, which does twenty commands
  * a second. Each test has a control, which shows that what is looked for would be seen.
  */
-#include "ssw_fault.h"
+#include "fault_harness.h"
 
 FAULT_FIXTURE(faultslow, SSW_NEED_ON | SSW_NEED_DIR)
 

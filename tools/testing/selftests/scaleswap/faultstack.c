@@ -7,11 +7,15 @@
  * Most need a machine that has it: see the guests "stack" and "iommu" in scripts/test. Each
  * has a control, which shows that what is looked for would be seen.
  */
-#include "ssw_fault.h"
-#include "ssw_dm.h"
+#include <dirent.h>
 #include <linux/aio_abi.h>
 #include <linux/loop.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "dm_util.h"
+#include "fault_harness.h"
 
 #ifndef O_DIRECT
 #define O_DIRECT	040000

@@ -7,8 +7,8 @@
  * The guest "stack" in scripts/test has the drives. Each test has a control, which shows
  * that what is looked for would be seen.
  */
-#include "ssw_fault.h"
-#include "ssw_dm.h"
+#include "dm_util.h"
+#include "fault_harness.h"
 
 FAULT_FIXTURE(faultwrite, SSW_NEED_ON | SSW_NEED_DIR)
 

@@ -4,7 +4,9 @@
  * slot is charged to whom it belongs and uncharged once, and groups that are
  * removed with pages in swap do no harm.
  */
-#include "ssw_body.h"
+#include <sys/stat.h>
+
+#include "harness.h"
 
 SSW_FIXTURE(group, SSW_NEED_ON | SSW_NEED_DIR)
 

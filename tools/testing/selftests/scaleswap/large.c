@@ -3,7 +3,7 @@
  * Large folios swap out to per-core areas in whole blocks, where the area is
  * a device, and split where it is a file or no block is free.
  */
-#include "ssw_test.h"
+#include "harness.h"
 
 SSW_FIXTURE(large, SSW_NEED_ON | SSW_NEED_BDEV | SSW_NEED_DIR | SSW_NEED_CG)
 

@@ -10,7 +10,10 @@
  * SSW_LRU_ANYWAY=1 runs the tests without shards, too: what those of reclaim print
  * can be compared then, the others fail.
  */
-#include "ssw_lru.h"
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "lru_harness.h"
 
 SSW_FIXTURE(lru, 0)
 

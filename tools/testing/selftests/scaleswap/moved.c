@@ -5,7 +5,9 @@
  * ScaleSwap's reads. One thread on one CPU makes the accesses, so the counts do not
  * depend on speed.
  */
-#include "ssw_fault.h"
+#include <sys/resource.h>
+
+#include "fault_harness.h"
 
 FAULT_FIXTURE(moved, SSW_NEED_ON | SSW_NEED_DIR)
 

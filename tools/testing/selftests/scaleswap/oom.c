@@ -3,7 +3,9 @@
  * A process of a group is killed for want of memory only if nothing of the group can be
  * reclaimed, and not for statistics that are old.
  */
-#include "ssw_lru.h"
+#include <sys/uio.h>
+
+#include "lru_harness.h"
 
 SSW_FIXTURE(oom, 0)
 

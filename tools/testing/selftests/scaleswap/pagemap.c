@@ -4,8 +4,11 @@
  * of the base kernel, bit for bit, and the decided one for the others.
  */
 #include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include "ssw_wide.h"
+
+#include "harness.h"
 
 #ifndef MADV_HWPOISON
 #define MADV_HWPOISON	100

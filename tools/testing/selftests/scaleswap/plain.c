@@ -3,7 +3,7 @@
  * Plain areas, with whatever is the most of them: on a kernel booted with and
  * without scaleswap, and on the base kernel, the results are the same.
  */
-#include "ssw_wide.h"
+#include "harness.h"
 
 SSW_FIXTURE(plain, SSW_NEED_DIR | SSW_NEED_CG)
 

@@ -4,7 +4,7 @@
  * proportion, ageing as with one list, costs, kswapd. That all shards are gone over, and
  * what comes and goes, is in shards.c.
  */
-#include "ssw_lru.h"
+#include "lru_harness.h"
 
 SSW_FIXTURE(reclaim, 0)
 

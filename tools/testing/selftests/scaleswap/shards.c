@@ -4,7 +4,7 @@
  * memory and CPUs that come and go; and lanes, where in an area pages go by shard.
  * See lru.c for where pages are.
  */
-#include "ssw_lru.h"
+#include "lru_harness.h"
 
 SSW_FIXTURE(shards, 0)
 

@@ -7,8 +7,10 @@
  * any count that a byte or two small fields could hold.
  */
 #include <linux/futex.h>
+#include <sys/syscall.h>
 #include <time.h>
-#include "ssw_body.h"
+
+#include "harness.h"
 
 SSW_FIXTURE(shared, SSW_NEED_ON | SSW_NEED_DIR)
 

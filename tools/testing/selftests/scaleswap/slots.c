@@ -3,7 +3,7 @@
  * What a slot's word says of who refers to the slot, read from debugfs; and that
  * slots which only the swap cache still refers to are not lost.
  */
-#include "ssw_body.h"
+#include "harness.h"
 
 SSW_FIXTURE(slots, SSW_NEED_ON | SSW_NEED_DIR)
 

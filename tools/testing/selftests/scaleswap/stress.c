@@ -20,11 +20,17 @@
  * over; 2 it could not run; 3 no progress (what hangs is shown).
  */
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
-#include "ssw_body.h"
+
+#include "area_util.h"
 
 #define MAX_WORKERS	64
 #define MAGIC		0x53535753u
@@ -921,7 +927,6 @@ int main(int argc, char **argv)
 	struct timespec ts;
 	bool good = true;
 
-	(void)test_harness_run;		/* of the header that the tests share */
 	clock_gettime(CLOCK_REALTIME, &ts);
 	opt.seed = ts.tv_nsec ^ ts.tv_sec << 20;
 	parse(argc, argv);

@@ -3,8 +3,12 @@
  * swapoff: under load, of the last area, of an area whose home CPU is
  * offline, cut short by a signal, in the middle of allocations.
  */
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/sysinfo.h>
 #include <sys/time.h>
-#include "ssw_test.h"
+
+#include "harness.h"
 
 SSW_FIXTURE(swapoff, SSW_NEED_ON | SSW_NEED_DIR | SSW_NEED_CG)
 

@@ -6,7 +6,10 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
-#include "ssw_body.h"
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "harness.h"
 
 SSW_FIXTURE(uffd, SSW_NEED_ON | SSW_NEED_DIR)
 

@@ -5,9 +5,12 @@
  * and unmap them. Each ends with nothing left in swap.
  */
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
-#include "ssw_body.h"
+
+#include "harness.h"
 
 SSW_FIXTURE(users, SSW_NEED_ON | SSW_NEED_DIR)
 

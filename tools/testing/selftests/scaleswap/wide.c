@@ -3,7 +3,11 @@
  * 247 areas at once: the limit, the types, the sums, and the data, above all
  * of types that do not fit a signed char or the base's five bits.
  */
-#include "ssw_wide.h"
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/sysinfo.h>
+
+#include "harness.h"
 
 SSW_FIXTURE(wide, SSW_NEED_ON | SSW_NEED_DIR | SSW_NEED_CG)
 
