@@ -2,7 +2,7 @@
 /*
  * Critical faults: the page that a fault waits for is read first, and polled for. In
  * which way, in which order, how many reads, how many interrupts; and many at once.
- * What devices do to it is in faultdev.c.
+ * What devices do to it is in fault_device.c.
  */
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

@@ -20,7 +20,7 @@
 #include "dm_util.h"
 #include "fault_harness.h"
 
-FAULT_FIXTURE(faultgate, SSW_NEED_ON | SSW_NEED_DIR)
+FAULT_FIXTURE(fault_bio, SSW_NEED_ON | SSW_NEED_DIR)
 
 #define PAGES	FAULT_PAGES
 
@@ -182,7 +182,7 @@ static bool still_there(pid_t pid)
  * Read ahead are pages of two devices, of which the second takes nothing: those of the
  * first are not to wait for that, whoever sleeps for it.
  */
-SSW_BODY(faultgate, areas_apart)
+SSW_BODY(fault_bio, areas_apart)
 {
 	struct gate g;
 	int gate, free;
@@ -224,7 +224,7 @@ SSW_BODY(faultgate, areas_apart)
  * The last that a thread does before it polls is to submit what it reads ahead. If it
  * sleeps there, its own page is not to wait for that.
  */
-SSW_BODY(faultgate, sleeps_at_its_end)
+SSW_BODY(fault_bio, sleeps_at_its_end)
 {
 	struct gate g;
 	int gate, polled, ret;
@@ -371,7 +371,7 @@ static void reclaim_and_sleep(int go, int wake, size_t pages)
  * sleep, too. A worker does, and may use reserves for it, as reclaim may; the priority is
  * the thread's.
  */
-SSW_BODY(faultgate, sleeps_with_pages_collected)
+SSW_BODY(fault_bio, sleeps_with_pages_collected)
 {
 	const size_t pages = 64;
 	int go[2], wake[2], gate, worker = 0, traced, all, idle;
@@ -471,7 +471,7 @@ static void reclaim_and_fault(int ready, int go, int done, int polled, int spare
 }
 
 /* Pages that a thread has collected may not keep it from reading one that it waits for. */
-SSW_BODY(faultgate, reads_before_it_submits)
+SSW_BODY(fault_bio, reads_before_it_submits)
 {
 	int ready[2], go[2], done[2], gate, polled, spare, ret;
 	struct pollfd wait = { .events = POLLIN };

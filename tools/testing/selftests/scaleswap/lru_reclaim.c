@@ -2,11 +2,11 @@
 /*
  * LRU shards: what reclaim takes, and from whom. Page cache and anonymous memory in
  * proportion, ageing as with one list, costs, kswapd. That all shards are gone over, and
- * what comes and goes, is in shards.c.
+ * what comes and goes, is in lru_pressure.c.
  */
 #include "lru_harness.h"
 
-SSW_FIXTURE(reclaim, 0)
+SSW_FIXTURE(lru_reclaim, 0)
 
 #define TRACE	"/sys/kernel/tracing/"
 
@@ -123,7 +123,7 @@ static int trace_read(struct reclaimed *r, int node)
  * A CPU that has only anonymous pages, and no swap, takes page cache: from all CPUs' shards
  * alike, not from the next one's alone.
  */
-SSW_BODY(reclaim, cache_of_all_gives_way)
+SSW_BODY(lru_reclaim, cache_of_all_gives_way)
 {
 	const long files = 900, taken = 900, piece = 30;
 	long lost[4] = {}, sum = 0;
@@ -177,7 +177,7 @@ SSW_BODY(reclaim, cache_of_all_gives_way)
 }
 
 /* Page cache that its CPU goes on reading outlives that of CPUs that are idle. */
-SSW_BODY(reclaim, idle_cache_gives_way)
+SSW_BODY(lru_reclaim, idle_cache_gives_way)
 {
 	const long files = 900, taken = 1200, piece = 40;
 	long lost[4] = {}, again = 0;
@@ -295,7 +295,7 @@ static void in_proportion(struct __test_metadata *_metadata, long held, long thi
 	group_ends(_metadata);
 }
 
-SSW_BODY(reclaim, both_sorts_in_proportion)
+SSW_BODY(lru_reclaim, both_sorts_in_proportion)
 {
 	static const long held[] = { 110, 130, 270, 300 }, more[] = { 230, 260, 290, 320 };
 	struct ssw_areas areas;
@@ -403,7 +403,7 @@ static void forget_costs(struct __test_metadata *_metadata, const int *cpu)
 	group_ends(_metadata);
 }
 
-SSW_BODY(reclaim, costs_are_forgotten)
+SSW_BODY(lru_reclaim, costs_are_forgotten)
 {
 	struct ssw_areas areas;
 	int cpu[4];
@@ -471,7 +471,7 @@ static void age(struct __test_metadata *_metadata, const int *cpu, long cold)
 	group_ends(_metadata);
 }
 
-SSW_BODY(reclaim, aged_as_one_list)
+SSW_BODY(lru_reclaim, aged_as_one_list)
 {
 	struct ssw_areas areas;
 	int cpu[4];
@@ -490,7 +490,7 @@ SSW_BODY(reclaim, aged_as_one_list)
  * all there are not too many active ones. The other one has more and more pages that
  * cannot be reclaimed: the sleeper's are, before the group is out of memory.
  */
-SSW_BODY(reclaim, active_shards_give_way)
+SSW_BODY(lru_reclaim, active_shards_give_way)
 {
 	const long max = 10240, asleep = 3072, stream = 12288, held = 9024, step = 64;
 	long at, had, left = -1;
@@ -563,7 +563,7 @@ static unsigned long clock_of(int node, int shard)
  * Of two CPUs one reads its pages four times as often as the other, and neither has all
  * of them in memory. Nobody's pages have longer to be used again for that.
  */
-SSW_BODY(reclaim, clocks_keep_pace)
+SSW_BODY(lru_reclaim, clocks_keep_pace)
 {
 	const long max = 2400, busy = 2400, slow = 1200, piece = 64;
 	long most = 0, sum = 0, looks = 0, in[2] = { }, rounds[2] = { };
@@ -630,7 +630,7 @@ SSW_BODY(reclaim, clocks_keep_pace)
 /*
  * kswapd has no CPU's pages before it: all shards lose some, about as much as the others.
  */
-SSW_BODY(reclaim, kswapd_takes_from_all)
+SSW_BODY(lru_reclaim, kswapd_takes_from_all)
 {
 	static const char factor[] = "/proc/sys/vm/watermark_scale_factor";
 	const long cold = 4000, enough = 3600;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The workload of fault-loop.sh: faultload SECONDS PROCESSES PAGES GROUP [lossy]
+ * The workload of faultloop.sh: fault_load SECONDS PROCESSES PAGES GROUP [lossy]
  *
  * Processes in the memory cgroup GROUP stamp PAGES pages each, have them swapped out and
  * look at them again, and at the clock. Ends after SECONDS or with SIGTERM. Says how far
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 	char what[32];
 
 	if (argc < 5 || n <= 0 || n > 64 || atoi(argv[3]) < 2) {
-		fprintf(stderr, "usage: faultload SECONDS PROCESSES PAGES GROUP [lossy]\n");
+		fprintf(stderr, "usage: fault_load SECONDS PROCESSES PAGES GROUP [lossy]\n");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 	l = ssw_shared(n * sizeof(*l));
 	if (!l || ssw_cgroup_enter(argv[4]) ||
 	    fault_load_start(l, n, false, atoi(argv[3]), argv[4])) {
-		fprintf(stderr, "faultload: cannot start: %s\n", strerror(errno));
+		fprintf(stderr, "fault_load: cannot start: %s\n", strerror(errno));
 		return 2;
 	}
 	signal(SIGTERM, term);
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 		bad = 1;
 	if (fault_load_longest(l, n) > longest)
 		longest = fault_load_longest(l, n);
-	fault_load_print("faultload", l, n);
+	fault_load_print("fault_load", l, n);
 	if (longest >= FAULT_HANG_NS) {
 		printf("# a fault took %lld ms, more than %lld s\n", longest / 1000000,
 		       FAULT_HANG_NS / 1000000000);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # What happens to drives, again and again, while pages are read from them on poll queues:
-# fault-loop.sh reset|remove|timeout, for FAULT_SECONDS (default 1200).
+# faultloop.sh reset|remove|timeout, for FAULT_SECONDS (default 1200).
 #
 # reset	controllers are reset, one after the other, and CPUs go offline and come back
 # remove	a drive is pulled out, most times in the middle of its swapoff, and found again
@@ -9,14 +9,14 @@
 #	driver has waited for too long and resets it
 #
 # FAULT_PROCS processes (default 6) stamp pages, have them swapped out and look at them
-# again (faultload). No page may be wrong, none lost but where a drive is gone, and no
+# again (fault_load). No page may be wrong, none lost but where a drive is gone, and no
 # access may take over 25 s. Not part of the tests for its length; scripts/faultloop boots a
 # guest for it. A line a minute; ends with "fault good" or "fault BAD", and status 0 or 1.
 . "$(dirname "$0")/common.sh"
 kind=${1:-}
 case $kind in
 reset | remove | timeout) ;;
-*) echo "usage: fault-loop.sh reset|remove|timeout" >&2; exit 2 ;;
+*) echo "usage: faultloop.sh reset|remove|timeout" >&2; exit 2 ;;
 esac
 need_root
 need_on
@@ -30,7 +30,7 @@ drives=("$@")
 
 seconds=${FAULT_SECONDS:-1200} procs=${FAULT_PROCS:-6} pages=${FAULT_PAGES:-250}
 # Not in a tmpfs, which is swapped out, perhaps to a drive that goes.
-out=/faultload.out
+out=/fault_load.out
 ret=0 times=0 left_on=0 cpus=0 gone=0 said_bad=0
 bad() { echo "fault: $*"; ret=1; }
 RANDOM=${SSW_SEED:=$((EPOCHSECONDS % 32768))}
@@ -186,7 +186,7 @@ one_stall() {
 # --- the loop ---
 lossy=
 [ "$kind" != remove ] || lossy=lossy
-"$DIR/faultload" $((seconds + 600)) "$procs" "$pages" ssw-fault $lossy >"$out" 2>&1 &
+"$DIR/fault_load" $((seconds + 600)) "$procs" "$pages" ssw-fault $lossy >"$out" 2>&1 &
 load=$!
 modes=(direct auto direct bio direct off) limits=(100 0 1000)
 start=$EPOCHSECONDS said=0 n=0

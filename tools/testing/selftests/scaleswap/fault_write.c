@@ -10,7 +10,7 @@
 #include "dm_util.h"
 #include "fault_harness.h"
 
-FAULT_FIXTURE(faultwrite, SSW_NEED_ON | SSW_NEED_DIR)
+FAULT_FIXTURE(fault_write, SSW_NEED_ON | SSW_NEED_DIR)
 
 static const char * const most[] = { "1", "128" };
 
@@ -70,7 +70,7 @@ static void write_all(int go, size_t pages)
  * that it has at once, which are of one page. Nothing that it writes gets done here, so all
  * that it takes is in flight; the limit holds whatever is asked for.
  */
-SSW_BODY(faultwrite, dm_in_flight)
+SSW_BODY(fault_write, dm_in_flight)
 {
 	const long long limit = ssw_num(DM_LIMIT);
 	const size_t pages = 3 * limit;
@@ -147,7 +147,7 @@ SSW_BODY(faultwrite, dm_in_flight)
  * their places in the partition, and that is charged to the group that they belong to, too.
  * With one page in a bio nothing is written again by itself.
  */
-SSW_BODY(faultwrite, written_again_as_before)
+SSW_BODY(fault_write, written_again_as_before)
 {
 	/* The partition begins with the 16th page of the drive. */
 	const size_t pages = 500, few = 16, slot = 384;
@@ -205,7 +205,7 @@ SSW_BODY(faultwrite, written_again_as_before)
  * A direct read is none of the block layer's, and charged to nobody. If it fails the page is
  * read again by a bio, which is charged to the page's group.
  */
-SSW_BODY(faultwrite, read_again_as_its_group)
+SSW_BODY(fault_write, read_again_as_its_group)
 {
 	char dir[128], path[160], was[32];
 

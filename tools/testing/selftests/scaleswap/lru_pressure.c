@@ -2,11 +2,11 @@
 /*
  * LRU shards under pressure: reclaim from all of them, no memory for one, groups,
  * memory and CPUs that come and go; and lanes, where in an area pages go by shard.
- * See lru.c for where pages are.
+ * See lru_folio.c for where pages are.
  */
 #include "lru_harness.h"
 
-SSW_FIXTURE(shards, 0)
+SSW_FIXTURE(lru_pressure, 0)
 
 /* --- reclaim ------------------------------------------------------------------- */
 
@@ -14,7 +14,7 @@ SSW_FIXTURE(shards, 0)
  * Memory that CPUs touched which are idle now does not keep a busy one from its own:
  * what it reads again and again stays.
  */
-SSW_BODY(shards, idle_cpus_give_way)
+SSW_BODY(lru_pressure, idle_cpus_give_way)
 {
 	const long max = 6000, hot = 3500, cold = 1500;
 	struct mate busy, idle[3];
@@ -86,7 +86,7 @@ SSW_BODY(shards, idle_cpus_give_way)
 }
 
 /* All idle CPUs of a node lose theirs, about as much as the others. */
-SSW_BODY(shards, idle_cpus_in_turn)
+SSW_BODY(lru_pressure, idle_cpus_in_turn)
 {
 	const long cold = 900, taken = 1200, piece = 30;
 	struct ssw_areas areas;
@@ -131,7 +131,7 @@ SSW_BODY(shards, idle_cpus_in_turn)
 }
 
 /* A small shard's pages that are used all the time outlive another one's stream. */
-SSW_BODY(shards, small_and_hot_stays)
+SSW_BODY(lru_pressure, small_and_hot_stays)
 {
 	const long max = 4000, hot = 300, stream = 16000, piece = 400;
 	struct mate small, big;
@@ -166,7 +166,7 @@ SSW_BODY(shards, small_and_hot_stays)
 }
 
 /* All that can be reclaimed is in another CPU's shard. */
-SSW_BODY(shards, no_oom_with_foreign_pages)
+SSW_BODY(lru_pressure, no_oom_with_foreign_pages)
 {
 	const long max = 1800;
 	struct ssw_areas areas;
@@ -211,7 +211,7 @@ SSW_BODY(shards, no_oom_with_foreign_pages)
  * What can be reclaimed, page cache, is all in another CPU's shard of the same node, and
  * the own one has pages that cannot, as there is no swap.
  */
-SSW_BODY(shards, no_oom_with_foreign_files)
+SSW_BODY(lru_pressure, no_oom_with_foreign_files)
 {
 	const long max = 1800, files = 1200;
 	const char *path = ssw_file(901);
@@ -270,7 +270,7 @@ SSW_BODY(shards, no_oom_with_foreign_files)
  * memory.reclaim takes as much as is asked for, whoever asks and whosever it is: from
  * pages of one age, about the same of each.
  */
-SSW_BODY(shards, reclaim_from_all)
+SSW_BODY(lru_pressure, reclaim_from_all)
 {
 	const long piece = 25;
 	struct ssw_areas areas;
@@ -358,7 +358,7 @@ static long own_share(struct __test_metadata *_metadata, const struct ssw_areas 
  * Clocks of shards may be half a round apart before a CPU has to take others' pages, some
  * hundred here. So there are many more pages, and none waits for a drive.
  */
-SSW_BODY(shards, own_pages_first)
+SSW_BODY(lru_pressure, own_pages_first)
 {
 	int n = 0, node = 0, area[2];
 	struct ssw_areas areas;
@@ -433,7 +433,7 @@ static void out_in_turns(struct __test_metadata *_metadata, struct mate *m, int 
  * One CPU swaps out pages of all shards: each shard's are in clusters of its own of the
  * CPU's area, whoever else's are in swap.
  */
-SSW_BODY(shards, foreign_pages_apart)
+SSW_BODY(lru_pressure, foreign_pages_apart)
 {
 	uint64_t in[LANES];
 	struct ssw_areas areas;
@@ -493,7 +493,7 @@ SSW_BODY(shards, foreign_pages_apart)
 }
 
 /* CPUs that have no area swap out to another's: its own pages are in other clusters. */
-SSW_BODY(shards, askers_apart)
+SSW_BODY(lru_pressure, askers_apart)
 {
 	struct ssw_areas areas;
 	struct mate m[2];
@@ -541,7 +541,7 @@ static int fail_slabs(const char *percent)
 	return ret ?: ssw_write(FAIL "task-filter", "Y") ?: ssw_write(FAIL "probability", percent);
 }
 
-SSW_BODY(shards, no_memory_for_a_shard)
+SSW_BODY(lru_pressure, no_memory_for_a_shard)
 {
 	long long before, after;
 	struct ssw_areas areas;
@@ -658,7 +658,7 @@ static long long allocated_at_most(long long most)
 	return seen;
 }
 
-SSW_BODY(shards, shards_are_freed)
+SSW_BODY(lru_pressure, shards_are_freed)
 {
 	struct ssw_areas areas;
 	long long before, most, after;
@@ -694,7 +694,7 @@ SSW_BODY(shards, shards_are_freed)
 }
 
 /* The groups above a page's have the shard, too, though no page: costs are noted there. */
-SSW_BODY(shards, groups_above_have_them)
+SSW_BODY(lru_pressure, groups_above_have_them)
 {
 	bool found = false;
 	pid_t pid;
@@ -727,7 +727,7 @@ SSW_BODY(shards, groups_above_have_them)
 }
 
 /* A group that goes while its process, with its pages, goes to another one. */
-SSW_BODY(shards, pages_outlive_their_group)
+SSW_BODY(lru_pressure, pages_outlive_their_group)
 {
 	struct ssw_areas areas;
 	char pid[16];
@@ -759,7 +759,7 @@ SSW_BODY(shards, pages_outlive_their_group)
 /* --- memory that comes and goes ------------------------------------------------- */
 
 /* Memory blocks, one after the other, while all CPUs swap. */
-SSW_BODY(shards, memory_blocks)
+SSW_BODY(lru_pressure, memory_blocks)
 {
 	struct ssw_load *l = ssw_loads(4);
 	int n = 0, tried = 0, done = 0;
@@ -812,7 +812,7 @@ SSW_BODY(shards, memory_blocks)
 }
 
 /* A CPU goes: its shard's pages are still found, and those it had come back. */
-SSW_BODY(shards, cpu_goes)
+SSW_BODY(lru_pressure, cpu_goes)
 {
 	struct ssw_areas areas;
 	struct mate m;

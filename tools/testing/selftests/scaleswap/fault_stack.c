@@ -2,7 +2,7 @@
 /*
  * Critical faults and what may lie between swap and a drive, or come over it: dm-crypt and
  * dm-linear, multipath, an IOMMU, suspend, sectors that cannot be read, queues that make
- * the thread sleep while it reads ahead. What drives do by themselves is in faultdev.c.
+ * the thread sleep while it reads ahead. What drives do by themselves is in fault_device.c.
  *
  * Most need a machine that has it: see the guests "stack" and "iommu" in scripts/test. Each
  * has a control, which shows that what is looked for would be seen.
@@ -21,7 +21,7 @@
 #define O_DIRECT	040000
 #endif
 
-FAULT_FIXTURE(faultstack, SSW_NEED_ON | SSW_NEED_DIR)
+FAULT_FIXTURE(fault_stack, SSW_NEED_ON | SSW_NEED_DIR)
 
 #define PAGES	FAULT_PAGES
 #define OTHERS	FAULT_OTHERS
@@ -96,7 +96,7 @@ static void on_dm(struct __test_metadata *_metadata, const char *target, const c
 	EXPECT_EQ(0, dm_gone());
 }
 
-SSW_BODY(faultstack, dm_crypt)
+SSW_BODY(fault_stack, dm_crypt)
 {
 	char params[256], *p = params;
 
@@ -108,7 +108,7 @@ SSW_BODY(faultstack, dm_crypt)
 	on_dm(_metadata, "crypt", params);
 }
 
-SSW_BODY(faultstack, dm_linear)
+SSW_BODY(fault_stack, dm_linear)
 {
 	char params[64];
 
@@ -223,7 +223,7 @@ static long long mp_direct(const struct mpath *mp)
 }
 
 /* A read on one path could not be moved to another, so none is made directly. */
-SSW_BODY(faultstack, multipath)
+SSW_BODY(fault_stack, multipath)
 {
 	static const struct fault_way ways[] = {
 		{ "auto", .irq = true, .no_poll = true },
@@ -265,7 +265,7 @@ static long in_front(const char *disk, char *buf, size_t pages, bool write)
  * A slot of a partition on the head cannot be written. What is written again goes to that
  * partition: what lies in front of it stays as it is, and each page comes back.
  */
-SSW_BODY(faultstack, multipath_write_error)
+SSW_BODY(fault_stack, multipath_write_error)
 {
 	static const char * const most[] = { "1", "128" };
 	const size_t pages = 500, front = 1024;
@@ -320,7 +320,7 @@ SSW_BODY(faultstack, multipath_write_error)
 }
 
 /* One path is reset, then the other, then each is taken away: nothing is lost. */
-SSW_BODY(faultstack, multipath_paths_go)
+SSW_BODY(fault_stack, multipath_paths_go)
 {
 	struct fault_load *l = ssw_shared(LOADS * sizeof(*l));
 	struct fault_count c;
@@ -380,7 +380,7 @@ static const unsigned long bad_slots[] = { 100, 200, 300 };
  * the base kernel (the control), those that the block layer has merged with it stay, too,
  * until reclaim has tried often enough.
  */
-SSW_BODY(faultstack, bad_sectors_written)
+SSW_BODY(fault_stack, bad_sectors_written)
 {
 	static const char * const most[] = { "128", "1" };
 	const size_t pages = 500;
@@ -445,7 +445,7 @@ SSW_BODY(faultstack, bad_sectors_written)
  * Whose page cannot be read gets SIGBUS, as in the base kernel (mode "off", the control),
  * after one more try by an ordinary bio. All others are right.
  */
-SSW_BODY(faultstack, bad_sectors)
+SSW_BODY(fault_stack, bad_sectors)
 {
 	static const struct {
 		const char *mode;
@@ -566,7 +566,7 @@ static void out_again(char *p, size_t pages, bool scatter)
  * that is handed over can only be that of a thread which slept before it looked. It does
  * where readahead finds no room in the queue.
  */
-SSW_BODY(faultstack, sleeps_before_it_polls)
+SSW_BODY(fault_stack, sleeps_before_it_polls)
 {
 	static const struct {
 		const char *what, *depth, *readahead;
@@ -645,7 +645,7 @@ static int ahead_start(struct fault_load *l, int cpu, size_t pages, bool scatter
  * threads for the queue as they read ahead. One thread a drive, so that there is nobody
  * else to find a read done by the way.
  */
-SSW_BODY(faultstack, frozen_while_it_reads_ahead)
+SSW_BODY(fault_stack, frozen_while_it_reads_ahead)
 {
 	struct fault_load *l = ssw_shared(2 * sizeof(*l));
 	char path[2][128], was[2][32];
@@ -705,7 +705,7 @@ static int said_queues(void)
  * drives lose their queues and get new ones, which the kernel says; with "freezer", the
  * control, they keep them.
  */
-SSW_BODY(faultstack, suspend)
+SSW_BODY(fault_stack, suspend)
 {
 	static const struct {
 		const char *level, *state;
@@ -853,7 +853,7 @@ static int stray_dma(const char *pci)
  * here is a command whose page was unmapped, or never mapped so, before the drive got to
  * it; of one that was unmapped after that only hardware would tell.
  */
-SSW_BODY(faultstack, no_stray_dma)
+SSW_BODY(fault_stack, no_stray_dma)
 {
 	char path[160], pci[PATH_MAX], type[32];
 

@@ -15,7 +15,7 @@
 
 #include "lru_harness.h"
 
-SSW_FIXTURE(lru, 0)
+SSW_FIXTURE(lru_folio, 0)
 
 /* --- interfaces ------------------------------------------------------------ */
 
@@ -26,7 +26,7 @@ static bool on_command_line(const char *word)
 	return ssw_read("/proc/cmdline", line, sizeof(line)) > 0 && strstr(line, word);
 }
 
-SSW_TEST_F(lru, values)
+SSW_TEST_F(lru_folio, values)
 {
 	static const char * const names[] = {
 		"shards", "allocated", "shard_bytes", "returned", "foreign",
@@ -63,7 +63,7 @@ SSW_TEST_F(lru, values)
 }
 
 /* Each shard that is there is in the dump once, and counted. */
-SSW_TEST_F(lru, dump_is_complete)
+SSW_TEST_F(lru_folio, dump_is_complete)
 {
 	long shards = 0;
 
@@ -95,7 +95,7 @@ SSW_TEST_F(lru, dump_is_complete)
 }
 
 /* The generations of the other LRU cannot be had at the same time. */
-SSW_TEST_F(lru, no_generations)
+SSW_TEST_F(lru_folio, no_generations)
 {
 	static const char * const on[] = { "1", "y", "Y", "7", "0x0001" };
 	char seen[32];
@@ -116,7 +116,7 @@ SSW_TEST_F(lru, no_generations)
 /* --- which shard a page is in ---------------------------------------------- */
 
 /* First touched on A, and read back on B: A's. A new one of B's: B's. */
-SSW_BODY(lru, pages_return)
+SSW_BODY(lru_folio, pages_return)
 {
 	struct ssw_areas areas;
 	long long returned;
@@ -168,7 +168,7 @@ SSW_BODY(lru, pages_return)
 }
 
 /* Freed in swap: the slot's next page does not come back to the former one's shard. */
-SSW_BODY(lru, slots_forget)
+SSW_BODY(lru_folio, slots_forget)
 {
 	struct ssw_areas areas;
 	struct mate m;
@@ -198,7 +198,7 @@ SSW_BODY(lru, slots_forget)
 }
 
 /* The same for a file's pages, which leave their shadows in the page cache. */
-SSW_BODY(lru, files_return)
+SSW_BODY(lru_folio, files_return)
 {
 	char page[SSW_PAGE] __attribute__((aligned(8)));
 	const char *path = ssw_file(900);
@@ -309,7 +309,7 @@ static int thp_only(int kb)
 	return ret;
 }
 
-SSW_BODY(lru, split_keeps_the_shard)
+SSW_BODY(lru_folio, split_keeps_the_shard)
 {
 	const size_t pages = 4 * 512;
 	struct ssw_areas areas;
@@ -352,7 +352,7 @@ SSW_BODY(lru, split_keeps_the_shard)
 	thp_only(0);
 }
 
-SSW_BODY(lru, migration_keeps_the_shard)
+SSW_BODY(lru_folio, migration_keeps_the_shard)
 {
 	struct ssw_areas areas;
 	unsigned long from, to;
@@ -402,7 +402,7 @@ SSW_BODY(lru, migration_keeps_the_shard)
 }
 
 /* Compaction moves pages about: each stays in its shard, and on its node. */
-SSW_BODY(lru, compaction_keeps_the_shard)
+SSW_BODY(lru_folio, compaction_keeps_the_shard)
 {
 	struct row was[4][8];
 	struct ssw_areas areas;
@@ -483,7 +483,7 @@ SSW_BODY(lru, compaction_keeps_the_shard)
 }
 
 /* From list to list, active, cold, locked, by another CPU: within the shard. */
-SSW_BODY(lru, lists_of_one_page)
+SSW_BODY(lru_folio, lists_of_one_page)
 {
 	struct ssw_areas areas;
 	struct mate m;
@@ -561,7 +561,7 @@ SSW_BODY(lru, lists_of_one_page)
 
 /* --- sums ---------------------------------------------------------------------- */
 
-SSW_BODY(lru, sums)
+SSW_BODY(lru_folio, sums)
 {
 	struct mate m[4];
 	struct ssw_areas areas;
