@@ -193,42 +193,24 @@ SSW_BODY(fault, ways)
 
 /* --- order ---------------------------------------------------------------------- */
 
-#define TRACE	"/sys/kernel/tracing/"
-
-/* As the shell's ">", which is what empties these files. */
-static void trace_empty(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-
-	if (fd >= 0)
-		close(fd);
-}
-
 static int trace_start(void)
 {
 	char pid[16];
 	int ret;
 
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	ssw_write(TRACE "tracing_on", "0");
-	ssw_write(TRACE "buffer_size_kb", "4096");
-	trace_empty(TRACE "set_event_pid");
-	ret = ssw_write(TRACE "set_event_pid", pid);
+	ssw_write(SSW_TRACE "tracing_on", "0");
+	ssw_write(SSW_TRACE "buffer_size_kb", "4096");
+	ssw_trace_empty(SSW_TRACE "set_event_pid");
+	ret = ssw_write(SSW_TRACE "set_event_pid", pid);
 	if (!ret)
-		ret = ssw_write(TRACE "events/scaleswap/scaleswap_read/enable", "1");
+		ret = ssw_write(SSW_TRACE "events/scaleswap/scaleswap_read/enable", "1");
 	if (!ret)
-		ret = ssw_write(TRACE "events/block/block_rq_issue/enable", "1");
+		ret = ssw_write(SSW_TRACE "events/block/block_rq_issue/enable", "1");
 	/* Not in all configurations; where block_rq_issue comes from, too. */
-	ssw_write(TRACE "events/nvme/nvme_setup_cmd/enable", "1");
-	trace_empty(TRACE "trace");
-	return ret ? ret : ssw_write(TRACE "tracing_on", "1");
-}
-
-static void trace_stop(void)
-{
-	ssw_write(TRACE "tracing_on", "0");
-	ssw_write(TRACE "events/enable", "0");
-	trace_empty(TRACE "set_event_pid");
+	ssw_write(SSW_TRACE "events/nvme/nvme_setup_cmd/enable", "1");
+	ssw_trace_empty(SSW_TRACE "trace");
+	return ret ? ret : ssw_write(SSW_TRACE "tracing_on", "1");
 }
 
 /* What a trace shows of all faults together; in faults unless said otherwise. */
@@ -282,7 +264,7 @@ static void order_add(struct order *o, const struct seen *s)
 /* Read the trace. Faults begin with a mark that has the slot if it is known. */
 static int order_read(struct order *o, const char *dev)
 {
-	FILE *f = fopen(TRACE "trace", "re");
+	FILE *f = fopen(SSW_TRACE "trace", "re");
 	struct seen s = { .slot = -1 };
 	char line[1024], *p, id[32];
 	struct stat st;
@@ -334,7 +316,7 @@ static int order_read(struct order *o, const char *dev)
 /* Does an NVMe command of a fault come before its own page's? -1: not to be known. */
 static long order_nvme(const char *how)
 {
-	FILE *f = fopen(TRACE "trace", "re");
+	FILE *f = fopen(SSW_TRACE "trace", "re");
 	long long own = -1, first = -1;
 	char line[1024], *p;
 	long bad = 0, seen = 0;
@@ -373,7 +355,7 @@ static long order_nvme(const char *how)
 /* Touch each page, the last first, so that readahead is of what comes before. */
 static long touch_backwards(char *p, size_t pages, uint64_t gen, bool shared)
 {
-	int mark = open(TRACE "trace_marker", O_WRONLY | O_CLOEXEC);
+	int mark = open(SSW_TRACE "trace_marker", O_WRONLY | O_CLOEXEC);
 	long wrong = 0;
 	char text[64];
 
@@ -403,7 +385,7 @@ static void in_order(struct __test_metadata *_metadata, const char *mode, const 
 	if (trace_start())
 		SKIP(return, "no tracing here");
 	EXPECT_EQ(0, touch_backwards(p, PAGES, gen, shared));
-	trace_stop();
+	ssw_trace_stop();
 	ASSERT_EQ(0, order_read(&o, ssw_bdev(0)));
 	TH_LOG("%s, neighbours by %s%s: %ld faults, %ld with readahead", mode,
 	       by_address ? "address" : "slot", shared ? ", shared" : "", o.faults, o.ahead);

@@ -291,26 +291,24 @@ static int io_worker(unsigned int *flags)
 	return found;
 }
 
-#define TRACE			"/sys/kernel/tracing/"
 #define IDLE_CLASS		3	/* of linux/ioprio.h, */
 #define CLASS_SHIFT		13	/* which some C libraries do not have */
 
 static int trace_requests(bool on)
 {
-	int fd, ret;
+	int ret;
 
-	ssw_write(TRACE "tracing_on", "0");
-	fd = on ? open(TRACE "trace", O_WRONLY | O_TRUNC | O_CLOEXEC) : -1;
-	if (fd >= 0)
-		close(fd);
-	ret = ssw_write(TRACE "events/block/block_rq_issue/enable", on ? "1" : "0");
-	return ret || !on ? ret : ssw_write(TRACE "tracing_on", "1");
+	ssw_write(SSW_TRACE "tracing_on", "0");
+	if (on)
+		ssw_trace_empty(SSW_TRACE "trace");
+	ret = ssw_write(SSW_TRACE "events/block/block_rq_issue/enable", on ? "1" : "0");
+	return ret || !on ? ret : ssw_write(SSW_TRACE "tracing_on", "1");
 }
 
 /* Writes to a device in the trace, and those of them that are of class idle. */
 static void traced_writes(const char *dev, int *all, int *idle)
 {
-	FILE *f = fopen(TRACE "trace", "re");
+	FILE *f = fopen(SSW_TRACE "trace", "re");
 	char line[1024], id[32], *p;
 	struct stat st;
 

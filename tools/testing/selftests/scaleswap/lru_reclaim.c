@@ -8,38 +8,20 @@
 
 SSW_FIXTURE(lru_reclaim, 0)
 
-#define TRACE	"/sys/kernel/tracing/"
-
-/* As the shell's ">", which is what empties these files. */
-static void trace_empty(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-
-	if (fd >= 0)
-		close(fd);
-}
-
 static int trace_start(void)
 {
 	char pid[16];
 
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	ssw_write(TRACE "tracing_on", "0");
-	ssw_write(TRACE "buffer_size_kb", "4096");
-	trace_empty(TRACE "set_event_pid");
-	trace_empty(TRACE "trace");
-	return ssw_write(TRACE "set_event_pid", pid) ?:
-	       ssw_write(TRACE "events/vmscan/mm_vmscan_memcg_reclaim_begin/enable", "1") ?:
-	       ssw_write(TRACE "events/vmscan/mm_vmscan_lru_shrink_active/enable", "1") ?:
-	       ssw_write(TRACE "events/vmscan/mm_vmscan_lru_shrink_inactive/enable", "1") ?:
-	       ssw_write(TRACE "tracing_on", "1");
-}
-
-static void trace_stop(void)
-{
-	ssw_write(TRACE "tracing_on", "0");
-	ssw_write(TRACE "events/enable", "0");
-	trace_empty(TRACE "set_event_pid");
+	ssw_write(SSW_TRACE "tracing_on", "0");
+	ssw_write(SSW_TRACE "buffer_size_kb", "4096");
+	ssw_trace_empty(SSW_TRACE "set_event_pid");
+	ssw_trace_empty(SSW_TRACE "trace");
+	return ssw_write(SSW_TRACE "set_event_pid", pid) ?:
+	       ssw_write(SSW_TRACE "events/vmscan/mm_vmscan_memcg_reclaim_begin/enable", "1") ?:
+	       ssw_write(SSW_TRACE "events/vmscan/mm_vmscan_lru_shrink_active/enable", "1") ?:
+	       ssw_write(SSW_TRACE "events/vmscan/mm_vmscan_lru_shrink_inactive/enable", "1") ?:
+	       ssw_write(SSW_TRACE "tracing_on", "1");
 }
 
 /* What this process' reclaim did on a node, by what was traced. */
@@ -60,7 +42,7 @@ static int trace_read(struct reclaimed *r, int node)
 {
 	int priority, nid, last = -1;
 	char line[512], *s, *v;
-	FILE *f = fopen(TRACE "trace", "re");
+	FILE *f = fopen(SSW_TRACE "trace", "re");
 	long batches = 0, sum = 0, n;
 
 	memset(r, 0, sizeof(*r));
@@ -280,7 +262,7 @@ static void in_proportion(struct __test_metadata *_metadata, long held, long thi
 	ssw_pin(cpu[0]);
 	ASSERT_EQ(0, trace_start());
 	cg_reclaim_as(GROUP, 32, 100);
-	trace_stop();
+	ssw_trace_stop();
 	ASSERT_EQ(0, trace_read(r, node));
 	TH_LOG("%ld pages held, %ld thin: scanned %ld anonymous ones and %ld of page cache, at last %ld and %ld, reclaimed %ld and %ld, %ld before the last batch",
 	       held, thin, r->scanned[0], r->scanned[1], r->last[0], r->last[1],
@@ -305,7 +287,7 @@ SSW_BODY(lru_reclaim, both_sorts_in_proportion)
 
 	NEED_SHARDS();
 	NEED_FOUR(cpu);
-	if (access(TRACE "events/vmscan", R_OK))
+	if (access(SSW_TRACE "events/vmscan", R_OK))
 		SKIP(return, "the kernel has no tracing");
 	if (ssw_start(SSW_NEED_DIR))
 		SKIP(return, "%s", ssw_start(SSW_NEED_DIR));
@@ -450,7 +432,7 @@ static void age(struct __test_metadata *_metadata, const int *cpu, long cold)
 	ssw_pin(cpu[0]);
 	ASSERT_EQ(0, trace_start());
 	cg_reclaim(GROUP, cold ? 400 : 32);
-	trace_stop();
+	ssw_trace_stop();
 	ASSERT_EQ(0, trace_read(&r, node));
 	ASSERT_EQ(0, dump());
 	for (int i = 1; i < 4; i++)
@@ -478,7 +460,7 @@ SSW_BODY(lru_reclaim, aged_as_one_list)
 
 	NEED_SHARDS();
 	NEED_FOUR(cpu);
-	if (access(TRACE "events/vmscan", R_OK))
+	if (access(SSW_TRACE "events/vmscan", R_OK))
 		SKIP(return, "the kernel has no tracing");
 	NEED_AREAS(&areas);
 	age(_metadata, cpu, 4500);

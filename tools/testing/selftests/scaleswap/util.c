@@ -302,7 +302,7 @@ uint64_t ssw_random(uint64_t *state)
 	return x ^ x >> 31;
 }
 
-/* --- the kernel log ------------------------------------------------------ */
+/* --- the kernel log and traces ------------------------------------------- */
 
 /* From here on; a descriptor for ssw_splats(). */
 int ssw_log_from_here(void)
@@ -343,4 +343,20 @@ int ssw_splats(int fd)
 			}
 	}
 	return found;
+}
+
+/* Empty a file of the tracer, as the shell's ">" does. */
+void ssw_trace_empty(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+void ssw_trace_stop(void)
+{
+	ssw_write(SSW_TRACE "tracing_on", "0");
+	ssw_write(SSW_TRACE "events/enable", "0");
+	ssw_trace_empty(SSW_TRACE "set_event_pid");
 }

@@ -85,9 +85,13 @@ int ssw_join(pid_t pid);
 void *ssw_shared(size_t bytes);
 uint64_t ssw_random(uint64_t *state);
 
-/* --- the kernel log ------------------------------------------------------ */
+/* --- the kernel log and traces ------------------------------------------- */
+
+#define SSW_TRACE	"/sys/kernel/tracing/"
 
 int ssw_log_from_here(void);
 int ssw_splats(int fd);
+void ssw_trace_empty(const char *path);
+void ssw_trace_stop(void);
 
 #endif /* SSW_UTIL_H */
