@@ -103,8 +103,8 @@ bool ssw_has_deleg(void)
 }
 
 /*
- * What `auto` has to choose: among the online CPUs with the fewest areas, one
- * on the device's node, then the lowest.
+ * The CPU that `auto` has to choose: of the online CPUs with the fewest areas, one on the
+ * device's node, then the lowest.
  */
 int ssw_auto_choice(const int *areas, int device_node)
 {
@@ -401,7 +401,7 @@ int wide_on(int n, const char *bind)
 
 /* --- everything given back ----------------------------------------------- */
 
-/* What all processes have in swap, in pages: those of the test itself, the shell. */
+/* Pages that all processes have in swap: those of the test itself, the shell. */
 static long long ssw_all_vmswap(void)
 {
 	DIR *d = opendir("/proc");
@@ -424,12 +424,12 @@ static long long ssw_all_vmswap(void)
 }
 
 /*
- * Wait until nothing is in swap: 0, or what is left after @seconds.
+ * Wait until nothing is in swap: 0, or the pages left after @seconds.
  *
- * Pages that were being written when their process ended stay in the swap cache
- * until reclaim meets them, as in the base kernel: hence the reclaim. @group is
- * where they are charged. A guest that was short of memory has swapped out pages
- * of the processes that go on, which are not left over.
+ * A page that was under writeback when its process ended stays in the swap cache until
+ * reclaim meets it, as in the base kernel: hence the reclaim. @group is the group that is
+ * charged for it. A guest that was short of memory has swapped out pages of running
+ * processes, which are not left over.
  */
 long long ssw_left_in_swap(const char *group, int seconds)
 {
@@ -459,8 +459,8 @@ long long ssw_left_in_swap(const char *group, int seconds)
 }
 
 /*
- * For a body, whose own pages may be in swap: wait until not more than @max slots
- * are in use. Those of pages under writeback are freed late.
+ * Wait until not more than @max slots are in use: for a body, whose own pages may be in
+ * swap. Slots of pages under writeback are freed late.
  */
 long long ssw_used_at_most(long long max)
 {

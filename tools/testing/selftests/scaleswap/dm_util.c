@@ -66,7 +66,7 @@ int dm_make(const char *target, const char *params, long long sectors, char *dev
 	return ret;
 }
 
-/* While it is suspended, what is sent to it waits. */
+/* Suspend or resume. While the device is suspended, requests to it wait. */
 int dm_suspend(bool on)
 {
 	struct dm_ioctl dmi = { .flags = on ? DM_SUSPEND_FLAG | DM_SKIP_LOCKFS_FLAG : 0 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Critical faults: the page that a fault waits for is read first, and polled for. In
- * which way, in which order, how many reads, how many interrupts; and many at once.
- * What devices do to it is in fault_device.c.
+ * Critical faults: the page that a fault waits for is read first, and polled for. Tested
+ * are the way and the order of reads, the number of reads and interrupts, and many faults
+ * at once. Resets, limits and drives that go are in fault_device.c.
  */
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -180,7 +180,7 @@ SSW_BODY(fault, ways)
 		EXPECT_ABOUT(ways[i].bio ? c.major : 0, c.bio);
 		EXPECT_ABOUT(0, c.irq);
 		EXPECT_EQ(0, c.again + c.no_poll + c.busy + c.down + c.unfit + c.limited);
-		/* Of a page, in whichever way, pswpin knows. */
+		/* pswpin counts a page, whichever way it is read. */
 		EXPECT_ABOUT(c.major, c.pswpin);
 		if (ways[i].irq) {
 			EXPECT_LE(c.major * 3 / 4, c.irqs) TH_LOG("%s", ways[i].mode);
@@ -213,7 +213,7 @@ static int trace_start(void)
 	return ret ? ret : ssw_write(SSW_TRACE "tracing_on", "1");
 }
 
-/* What a trace shows of all faults together; in faults unless said otherwise. */
+/* Sums over all faults of a trace; counted in faults unless said otherwise. */
 struct order {
 	long faults;	/* all */
 	long ahead;	/* with readahead */
@@ -401,7 +401,7 @@ static void in_order(struct __test_metadata *_metadata, const char *mode, const 
 		EXPECT_EQ(0, o.twice);
 		EXPECT_GE(0, bad) TH_LOG("%ld commands came before those waited for", bad);
 	} else {
-		/* The control: in the base kernel it comes when its turn comes. */
+		/* The control: the base kernel reads it in the order of readahead. */
 		EXPECT_EQ(0, o.polled);
 		EXPECT_GE(o.faults / 2, o.first);
 	}
@@ -439,13 +439,14 @@ SSW_BODY(fault, critical_first_by_interrupt)
 }
 
 /*
- * Not tested: that nobody waits for a neighbour that another process is just reading. It
- * would have to be caught between the two halves of __read_swap_cache_async().
+ * Not tested: that a fault does not wait for an adjacent page that another process is just
+ * reading. The test would have to catch it between the two halves of
+ * __read_swap_cache_async().
  */
 
 /* --- readahead -------------------------------------------------------------------- */
 
-/* With 0 only what is asked for is read; with 1, the control, far fewer faults do. */
+/* With 0 only the faulting page is read; with 1, the control, there are far fewer faults. */
 SSW_BODY(fault, readahead)
 {
 	static const char * const modes[] = { "direct", "bio" };
@@ -570,9 +571,9 @@ SSW_BODY(fault, batches)
 }
 
 /*
- * Only what lies side by side can be read by one bio: not pages that are neighbours in
- * memory and far from one another on the device, nor pages of two areas, though the one's
- * sector may be the number that follows the other's.
+ * One bio can read only adjacent slots: not pages that are adjacent in memory but far from
+ * one another on the device, nor pages of two areas, even if the sector of one follows that
+ * of the other by its number.
  */
 SSW_BODY(fault, not_neighbours)
 {
@@ -640,8 +641,9 @@ SSW_BODY(fault, not_neighbours)
 }
 
 /*
- * Who swaps out pages of two groups that lie side by side writes a part for each, which is
- * that group's. The control: one page in a bio, where the base kernel does it.
+ * A thread that swaps out adjacent pages of two groups submits a bio for each group, which
+ * is charged to that group. The control: one page in a bio, where the base kernel charges
+ * it.
  */
 SSW_BODY(fault, charged_to_its_group)
 {
@@ -688,7 +690,10 @@ SSW_BODY(fault, charged_to_its_group)
 		EXPECT_EQ(0, ssw_wrong(p, 2 * half, m + 1));
 		munmap(p, 2 * half * SSW_PAGE);
 	}
-	/* What is left in the swap cache is that group's: nobody else would reclaim it. */
+	/*
+	 * Pages left in the swap cache are charged to their group, and only its reclaim
+	 * takes them.
+	 */
 	for (int i = 0; i < 100 && ssw_sum("used"); i++) {
 		ssw_write(SSW_CG "/ssw/memory.reclaim", "16M");
 		ssw_write(SSW_CG "/ssw2/memory.reclaim", "16M");
@@ -731,7 +736,10 @@ SSW_BODY(fault, handed_over)
 			}
 			EXPECT_LE(OTHERS / 2, late);
 		}
-		/* Who waits for them is killed: nobody asks for what arrives then. */
+		/*
+		 * The process that waits for them is killed: nothing waits for these reads
+		 * when they complete.
+		 */
 		p = fault_out(PAGES, 2, false);
 		ASSERT_NE(NULL, p);
 		for (int i = 0; i < 20; i++) {
@@ -815,7 +823,7 @@ SSW_BODY(fault, zswap)
 
 #define LOADS	8
 
-/* Eight processes that fault at once, in each mode, then with all of them in turns. */
+/* Eight processes that fault at once, in each mode, then while the mode changes. */
 SSW_BODY(fault, many)
 {
 	static const char * const modes[] = { "direct", "bio", "auto", "off" };

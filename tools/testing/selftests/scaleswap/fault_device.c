@@ -88,7 +88,7 @@ SSW_BODY(fault_device, null_blk_with_poll_queues)
 {
 	static const struct fault_way ways[] = {
 		{ "auto", .bio = true }, { "bio", .bio = true },
-		/* It has none of the one kind, so the other is what was not asked for. */
+		/* It has no private queues, and its poll queues were not asked for. */
 		{ "direct", .irq = true, .no_poll = true }, { "off" },
 	};
 	int ret;
@@ -203,7 +203,7 @@ SSW_BODY(fault_device, resets_direct)
 	reset_under_load(_metadata, "direct", "100");
 }
 
-/* What was handed over is under way longer, so more of it is when the reset comes. */
+/* Reads that were handed over are in flight longer, so more of them are when the reset comes. */
 SSW_BODY(fault_device, resets_handed_over)
 {
 	NEED_QUEUES();
@@ -298,7 +298,7 @@ SSW_BODY(fault_device, stops_answering)
 
 /* --- drives that go ------------------------------------------------------------------ */
 
-/* Where the drive sits; what is removed and found again. */
+/* The drive's PCI device, which is removed and found again. */
 static int pci_of(const char *dev, char *pci)
 {
 	char path[128];
@@ -412,9 +412,9 @@ SSW_BODY(fault_device, swapoff_of_a_drive_that_goes)
 }
 
 /*
- * A drive goes while others swap to it and to the rest. Who has pages on it gets SIGBUS,
- * as in the base kernel; nothing hangs, and the rest goes on. The area itself stays, as
- * there too: swapoff(2) has to open the device, which is gone.
+ * A drive goes while processes swap to it and to the other drives. A process that has pages
+ * on it gets SIGBUS, as in the base kernel; nothing hangs, and swapping to the others goes
+ * on. The area stays, also as there: swapoff(2) has to open the device, which is gone.
  */
 SSW_BODY(fault_device, removed)
 {
@@ -480,8 +480,8 @@ SSW_BODY(fault_device, removed)
 /* --- limits -------------------------------------------------------------------------- */
 
 /*
- * A limit that somebody has set is kept: what it is for does not go past it. The drive
- * keeps the machinery for limits for good, so this is the last test.
+ * A limit that the administrator sets is kept: reads that it applies to do not bypass it.
+ * The drive keeps the code for limits enabled until it goes, so this is the last test.
  */
 SSW_BODY(fault_device, limited)
 {

@@ -46,7 +46,7 @@ FIXTURE_TEARDOWN(name)						\
 	} while (0)
 
 #define FAULT_PAGES	256
-/* Faults of others that may come in between: of a shell, for one. */
+/* Faults that other processes, such as a shell, may add to the counters. */
 #define FAULT_OTHERS	16
 
 #define EXPECT_ABOUT(want, seen)						\
@@ -55,7 +55,10 @@ FIXTURE_TEARDOWN(name)						\
 		EXPECT_GE((long long)(want) + FAULT_OTHERS, (long long)(seen));	\
 	} while (0)
 
-/* End them; pages may be lost only where a drive is gone, and never wrong. */
+/*
+ * End the processes and judge them. Pages may be lost only if @may_lose, where a drive is
+ * gone; none may be wrong, and no fault may take too long.
+ */
 static inline void fault_judge(struct __test_metadata *_metadata, const char *what,
 			       struct fault_load *l, int n, bool may_lose)
 {
@@ -77,7 +80,7 @@ struct fault_way {
 	bool direct, bio, irq, no_poll;
 };
 
-/* Read from an area on @dev in several modes; each way is as told. */
+/* Read from an area on @dev in several modes, and expect the way that @ways says for each. */
 static inline void fault_reads(struct __test_metadata *_metadata, const char *dev,
 			       const struct fault_way *ways, size_t n)
 {

@@ -51,7 +51,10 @@ int main(int argc, char **argv)
 		longest = fault_load_longest(l, n);
 		if (longest >= told) {
 			printf("# a fault took %lld ms\n", longest / 1000000);
-			/* Said once for each longer one; the load goes on, to see if it ends. */
+			/*
+			 * Say each longer one once; the load goes on, to see whether the
+			 * fault completes.
+			 */
 			told = longest + 1000000000LL;
 		}
 		bad = FAULT_SUM(l, n, wrong) || (!lossy && FAULT_SUM(l, n, lost));

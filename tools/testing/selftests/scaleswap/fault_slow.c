@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Critical faults on devices that take their time: who has the CPU meanwhile, what the
- * worker does, and who waits for whom.
+ * Critical faults on slow devices: which task has the CPU meanwhile, whether the worker is
+ * idle, and that reads from one device do not wait for another.
  *
- * The guest "stack" in scripts/test has the drive ssw-slow, which does twenty commands
- * a second. Each test has a control, which shows that what is looked for would be seen.
+ * The guest "stack" in scripts/test has the drive ssw-slow, which does twenty commands a
+ * second. Each test has a control, which shows that the failure would be seen.
  */
 #include "fault_harness.h"
 

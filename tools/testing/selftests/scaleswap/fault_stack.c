@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Critical faults and what may lie between swap and a drive, or come over it: dm-crypt and
- * dm-linear, multipath, an IOMMU, suspend, sectors that cannot be read, queues that make
- * the thread sleep while it reads ahead. What drives do by themselves is in fault_device.c.
+ * Critical faults with layers between swap and a drive, or events above it: dm-crypt and
+ * dm-linear, multipath, an IOMMU, suspend, sectors that cannot be read, and queues that
+ * make the thread sleep while it reads ahead. Resets and removal of drives are in
+ * fault_device.c.
  *
- * Most need a machine that has it: see the guests "stack" and "iommu" in scripts/test. Each
- * has a control, which shows that what is looked for would be seen.
+ * Most need a special machine: see the guests "stack" and "iommu" in scripts/test. Each
+ * test has a control, which shows that the failure would be seen.
  */
 #include <dirent.h>
 #include <linux/aio_abi.h>
@@ -50,8 +51,8 @@ static void load_in_each_mode(struct __test_metadata *_metadata, struct fault_co
 /* --- device mapper ------------------------------------------------------------- */
 
 /*
- * It says of itself that it can be polled, as what lies under it can; but not every target
- * passes that on, and a polled bio of dm-crypt would never be found to be done.
+ * The dm device says that it can be polled, as the device below it can. But not every
+ * target passes that on: a polled bio of dm-crypt would never be found complete.
  */
 static void on_dm(struct __test_metadata *_metadata, const char *target, const char *params)
 {
@@ -233,7 +234,7 @@ SSW_BODY(fault_stack, multipath)
 	struct mpath mp;
 
 	NEED_MPATH(&mp);
-	/* The control: both have what it takes, and so says the head. */
+	/* The control: both paths can be polled, and the head says so. */
 	EXPECT_LT(0, fault_nvme_num(mp.ctrl[0], "swap_queues"));
 	EXPECT_LT(0, fault_nvme_num(mp.ctrl[1], "swap_queues"));
 	EXPECT_TRUE(fault_can_bio(mp.dev));
@@ -262,8 +263,8 @@ static long in_front(const char *disk, char *buf, size_t pages, bool write)
 }
 
 /*
- * A slot of a partition on the head cannot be written. What is written again goes to that
- * partition: what lies in front of it stays as it is, and each page comes back.
+ * A slot of a partition on the head cannot be written. The retried writes go to that
+ * partition: the sectors in front of it stay as they are, and each page comes back.
  */
 SSW_BODY(fault_stack, multipath_write_error)
 {
@@ -293,7 +294,7 @@ SSW_BODY(fault_stack, multipath_write_error)
 		mlockall(MCL_CURRENT);
 		p = ssw_map(pages, false);
 		ASSERT_NE(NULL, p);
-		/* Another stamp each time, so that what the slots had before is wrong. */
+		/* Another stamp each time, so that earlier contents of the slots are wrong. */
 		ssw_stamp(p, pages, m + 1);
 		dirty = fault_write_out(p, pages);
 		EXPECT_LE(1, dirty) TH_LOG("no write has failed: nothing was tested");
@@ -329,7 +330,7 @@ SSW_BODY(fault_stack, multipath_paths_go)
 
 	NEED_MPATH(&mp);
 	ASSERT_NE(NULL, l);
-	/* Both in turns, so that whichever goes has something to do. */
+	/* Swap to both alternately, so that either path has reads in flight when it goes. */
 	snprintf(path, sizeof(path), "/sys/class/nvme-subsystem/%s/iopolicy", mp.subsys);
 	ASSERT_EQ(0, ssw_write(path, "round-robin"));
 	ASSERT_EQ(0, ssw_mkswap(mp.dev, 8000));
@@ -369,8 +370,8 @@ SSW_BODY(fault_stack, multipath_paths_go)
 /* --- sectors that cannot be read --------------------------------------------------- */
 
 /*
- * The drive ssw-bad fails to read slots 100 and 200, and once slot 300, of what is swapped
- * to the whole of it, and to write slot 400, and once slot 450 (QEMU's blkdebug).
+ * The drive ssw-bad (QEMU's blkdebug) is swapped to as a whole. It fails to read slots 100
+ * and 200, and slot 300 once; it fails to write slot 400, and slot 450 once.
  */
 static const unsigned long bad_slots[] = { 100, 200, 300 };
 
@@ -521,11 +522,11 @@ SSW_BODY(fault_stack, bad_sectors)
 	EXPECT_LE((long long)pages / 2, fault_num("batched") - batched);
 	EXPECT_EQ(0, l->wrong);
 	EXPECT_EQ(2, l->lost);
-	/* At least one of them was in a bio with its neighbours. */
+	/* At least one of them was in a bio with adjacent pages. */
 	EXPECT_LE(4, c.again);
 	munmap(p, pages * SSW_PAGE);
 
-	/* Under load; what was read ahead in vain is lost to who wants it. */
+	/* Under load; a page that failed in readahead is lost to the process that touches it. */
 	for (size_t m = 0; m < ARRAY_SIZE(modes); m++) {
 		ASSERT_EQ(0, fault_set("mode", modes[m]));
 		ASSERT_EQ(0, fault_load_start(l, LOADS, true, 150, "ssw"));
@@ -551,7 +552,7 @@ SSW_BODY(fault_stack, bad_sectors)
 
 /* --- a thread that sleeps while it reads ahead --------------------------------------- */
 
-/* Out of memory, and on the device side by side, or (@scatter) far from one another. */
+/* Swap the pages out to slots that are adjacent or, with @scatter, far from one another. */
 static void out_again(char *p, size_t pages, bool scatter)
 {
 	if (!scatter)
@@ -641,9 +642,9 @@ static int ahead_start(struct fault_load *l, int cpu, size_t pages, bool scatter
 }
 
 /*
- * A queue that is frozen in between: it waits for the reads that are under way, their
- * threads for the queue as they read ahead. One thread a drive, so that there is nobody
- * else to find a read done by the way.
+ * A queue is frozen in between: the freeze waits for the reads in flight, and their threads
+ * wait for the queue as they read ahead. One thread a drive, so that no other thread finds
+ * a read complete by accident.
  */
 SSW_BODY(fault_stack, frozen_while_it_reads_ahead)
 {
@@ -846,12 +847,12 @@ static int stray_dma(const char *pci)
 }
 
 /*
- * To come last: whatever the tests before did, no drive has accessed a page that was not,
- * or no longer, its. With iommu.strict=1 that is a fault at once. The control makes one.
+ * To come last: in all tests before, no drive has accessed a page that was not, or no
+ * longer, its own. With iommu.strict=1 that is a fault at once. The control makes one.
  *
- * QEMU asks the IOMMU when it begins with a command, not with each access. So what is seen
- * here is a command whose page was unmapped, or never mapped so, before the drive got to
- * it; of one that was unmapped after that only hardware would tell.
+ * QEMU asks the IOMMU when it begins with a command, not with each access. So this test
+ * sees a command whose page was unmapped, or never mapped so, before the drive began. Only
+ * hardware would show one that was unmapped after that.
  */
 SSW_BODY(fault_stack, no_stray_dma)
 {

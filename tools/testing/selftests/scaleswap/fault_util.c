@@ -114,7 +114,7 @@ void fault_read(struct fault_count *c, const char *ctrl)
 	c->major = u.ru_majflt;
 }
 
-/* What has been added since @from was read. */
+/* All counts since @from was read. */
 struct fault_count fault_since(const struct fault_count *from, const char *ctrl)
 {
 	struct fault_count c;
@@ -147,8 +147,8 @@ void fault_print(const char *what, const struct fault_count *c)
 /* --- devices ------------------------------------------------------------- */
 
 /*
- * The controller of an NVMe drive or partition, such as "nvme1"; "" for what is none. With
- * CONFIG_NVME_MULTIPATH the drive's name begins with the number of its subsystem.
+ * The controller of an NVMe drive or partition, such as "nvme1"; "" for any other device.
+ * With CONFIG_NVME_MULTIPATH the drive's name begins with the number of its subsystem.
  */
 const char *fault_ctrl(const char *dev)
 {
@@ -200,7 +200,7 @@ long long fault_nvme_num(const char *ctrl, const char *file)
 	return fault_nvme_str(ctrl, file, buf, sizeof(buf)) > 0 ? atoll(buf) : SSW_NO_VALUE;
 }
 
-/* The drive with this serial number: scripts/test makes some that are not as others. */
+/* Find the drive with this serial number: scripts/test makes some with faults. */
 bool fault_drive(const char *serial, char *dev, size_t len)
 {
 	char its[64];
@@ -231,7 +231,7 @@ bool fault_booted_with(const char *word)
 	return ssw_read("/proc/cmdline", line, sizeof(line)) > 0 && strstr(line, word);
 }
 
-/* Lines of the kernel log that have @a, and behind it @b. */
+/* How many lines of the kernel log have @a, and behind it @b. */
 int fault_said(const char *a, const char *b)
 {
 	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC), found = 0;
@@ -244,7 +244,7 @@ int fault_said(const char *a, const char *b)
 		if (n < 0)
 			continue;
 		line[n] = 0;
-		/* Not what belongs to the line, but is none of its text. */
+		/* Cut the key=value lines off, which are no text of the message. */
 		line[strcspn(line, "\n")] = 0;
 		p = strstr(line, a);
 		found += p && strstr(p + strlen(a), b);
@@ -466,7 +466,10 @@ static long fault_kpages(uint64_t flags)
 	return found;
 }
 
-/* Swap out, and wait until nothing is being written. The pages that could not be. */
+/*
+ * Swap out, and wait until all writes have completed. The number of pages that could not be
+ * written.
+ */
 long fault_write_out(char *p, size_t pages)
 {
 	if (ssw_pageout(p, pages) != (long)pages)
@@ -478,7 +481,7 @@ long fault_write_out(char *p, size_t pages)
 
 /* --- what tasks do ------------------------------------------------------- */
 
-/* Of a process: 'R', 'S', 'D' ...; 0 if there is none. */
+/* The state of a process: 'R', 'S', 'D' ...; 0 if there is none. */
 char fault_state(pid_t pid)
 {
 	char path[64], line[512], *p;
@@ -548,7 +551,7 @@ static void fault_bus(int sig, siginfo_t *info, void *context)
 
 	(void)sig;
 	(void)context;
-	/* Only the pages that may get lost. */
+	/* Any other page is an error. */
 	if (at < fault_first || at >= fault_end)
 		_exit(77);
 	siglongjmp(fault_env, 1);
@@ -661,7 +664,7 @@ int fault_load_start(struct fault_load *l, int n, bool pin, size_t pages, const 
 	return 0;
 }
 
-/* The longest touch of all so far; one that is under way counts. */
+/* The longest touch of all so far, including those in flight. */
 long long fault_load_longest(const struct fault_load *l, int n)
 {
 	long long longest = 0, now = fault_now();

@@ -16,7 +16,7 @@
 
 /* --- tunables and counters ----------------------------------------------- */
 
-/* All that is counted, to be subtracted from what it is later. */
+/* All counters at one time; the difference of two is what happened between them. */
 struct fault_count {
 	long long direct, bio, irq, late, again;
 	long long no_poll, busy, down, unfit, limited;
@@ -76,9 +76,9 @@ int fault_in_cache(char *p, size_t pages);
 /* --- processes that look at the clock ------------------------------------ */
 
 /*
- * No fault may take longer, whatever becomes of the device. NVMe gives a command up
- * after 30 s, so a completion that nobody notices takes longer than this; a fault on
- * a host that is busy with other things does not.
+ * No fault may take longer, whatever happens to the device. NVMe aborts a command after
+ * 30 s, so a fault whose completion goes unnoticed takes longer than this; a fault on a busy
+ * host does not.
  */
 #define FAULT_HANG_NS	25000000000LL
 

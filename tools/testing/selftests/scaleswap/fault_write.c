@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages that are written, where one cannot be, or where the device holds them back: a write
- * that is repeated goes to the place and is charged to the group of the first one, and no
- * more is in flight than the device mapper allows.
+ * Writes, where one page cannot be written, or where the device holds the bios back. A
+ * retried write goes to the same place and is charged to the same group as the first, and
+ * no more pages are in flight than the device mapper allows.
  *
  * The guest "stack" in scripts/test has the drives. Each test has a control, which shows
- * that what is looked for would be seen.
+ * that the failure would be seen.
  */
 #include "dm_util.h"
 #include "fault_harness.h"
@@ -25,7 +25,7 @@ static void look(char *p, size_t pages, uint64_t gen, unsigned long bad1, unsign
 /* --- how much is in flight ----------------------------------------------------------- */
 
 #define DM_LIMIT	"/sys/module/dm_mod/parameters/swap_bios"
-/* Pages of others that may be under writeback, too */
+/* Pages of other processes that may be under writeback, too */
 #define DM_OTHERS	64
 
 /* Pages under writeback once it stands: @pid sleeps, and there are no more of them. */
@@ -66,9 +66,9 @@ static void write_all(int go, size_t pages)
 }
 
 /*
- * dm-crypt needs memory for what it writes, so the device mapper limits the bios of swap
- * that it has at once, which are of one page. Nothing that it writes gets done here, so all
- * that it takes is in flight; the limit holds whatever is asked for.
+ * dm-crypt needs memory for each write, so the device mapper limits the number of swap bios
+ * in flight, which are of one page. No write completes here, so all accepted pages are in
+ * flight; the limit holds for each number of pages in a bio.
  */
 SSW_BODY(fault_write, dm_in_flight)
 {
@@ -133,7 +133,7 @@ SSW_BODY(fault_write, dm_in_flight)
 	EXPECT_GE(seen[0] + DM_OTHERS, seen[1]) TH_LOG("more than with one page in a bio");
 }
 
-/* --- as whom -------------------------------------------------------------------------- */
+/* --- charged to which group ------------------------------------------------------------ */
 
 #define NEED_IO_GROUP()							\
 	do {								\
@@ -202,8 +202,8 @@ SSW_BODY(fault_write, written_again_as_before)
 }
 
 /*
- * A direct read is none of the block layer's, and charged to nobody. If it fails the page is
- * read again by a bio, which is charged to the page's group.
+ * The block layer does not see a direct read, so it is charged to no group. If it fails, an
+ * ordinary bio reads the page again, and that is charged to the page's group.
  */
 SSW_BODY(fault_write, read_again_as_its_group)
 {

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What happens to drives, again and again, while pages are read from them on poll queues:
+# Drives in trouble, again and again, while pages are read from them on poll queues:
 # faultloop.sh reset|remove|timeout, for FAULT_SECONDS (default 1200).
 #
 # reset	controllers are reset, one after the other, and CPUs go offline and come back
 # remove	a drive is pulled out, most times in the middle of its swapoff, and found again
-# timeout	a drive is not allowed to access memory, so it answers nothing, until the
-#	driver has waited for too long and resets it
+# timeout	a drive may not access memory, so it answers nothing, until commands time
+#	out and the driver resets it
 #
 # FAULT_PROCS processes (default 6) stamp pages, have them swapped out and look at them
 # again (fault_load). No page may be wrong, none lost but where a drive is gone, and no
@@ -134,9 +134,9 @@ one_removal() {
 	d=${drives[at]}
 	pci=$(readlink -f "/sys/class/block/${d#/dev/}/device/device")
 	[ -w "$pci/remove" ] || { bad "$d is not there"; return; }
-	# A swapoff has the device open and can end. Without one the area stays for good, as
-	# in the base kernel, since the device cannot be opened any more: not too often.
-	# A CPU whose own area is such a one can swap out nothing more.
+	# A swapoff that has begun has the device open and can end. Without one the area
+	# stays until reboot, as in the base kernel, since the device can no longer be
+	# opened. A CPU whose own area this is can swap out nothing more: not too often.
 	if [ $((times % 8)) != 7 ] || [ $left_on -ge 2 ]; then
 		before=$(used "$d")
 		swapoff "$d" 2>/dev/null &
@@ -209,7 +209,7 @@ while [ $((EPOCHSECONDS - start)) -lt "$seconds" ] && [ $ret = 0 ]; do
 	elif [ $said_bad = 0 ] && grep -q 'a fault took' "$out"; then
 		said_bad=1
 		bad "$(grep -m1 'a fault took' "$out")"
-		# Who waits, and where
+		# Have the kernel log show which tasks wait, and where
 		echo w >/proc/sysrq-trigger
 	fi
 	if [ $((EPOCHSECONDS - start)) -ge $((said + 60)) ]; then

@@ -2,15 +2,14 @@
 /*
  * harness.h - fixtures and bodies of the ScaleSwap selftests
  *
- * Included by test programs only, once each. What is here and in lru_harness.h and
- * fault_harness.h expands EXPECT_*, ASSERT_* or SKIP(), or defines tests. These need
- * struct __test_metadata, which only a file that includes kselftest_harness.h has, and one
- * file of a program can: the harness defines functions and variables. All else is in the
- * *_util files.
+ * Only test programs include this file, or lru_harness.h or fault_harness.h. All in these
+ * three expands EXPECT_*, ASSERT_* or SKIP(), or defines tests, and so needs struct
+ * __test_metadata. Only a file that includes kselftest_harness.h has it, and one file of a
+ * program can: the harness defines functions and variables. The *_util files have all else.
  *
  * The body of a test that swaps runs in a process of its own, in the group "ssw". Once it
- * has ended nothing of it is in swap, and the test can demand that SwapFree is SwapTotal and
- * that every area is empty, with the areas still on.
+ * has ended, none of its pages are in swap. So the test can demand that SwapFree is
+ * SwapTotal and that every area is empty, with the areas still on.
  */
 #ifndef SSW_HARNESS_H
 #define SSW_HARNESS_H
@@ -19,9 +18,9 @@
 #include "area_util.h"
 
 /*
- * A guard against hangs only, for where no scripts/boot watches: no test passes or fails
- * by its speed. Hours, because alarm() goes by a clock that does not stop while an emulated
- * guest waits for a busy host.
+ * A guard against hangs only, where scripts/boot does not watch: no test passes or fails by
+ * its speed. Hours, because the clock of alarm() does not stop while an emulated guest
+ * waits for a busy host.
  */
 #define SSW_TIMEOUT	7200
 #define SSW_TEST_F(fixture, name) TEST_F_TIMEOUT(fixture, name, SSW_TIMEOUT)
@@ -77,9 +76,9 @@ static inline void ssw_run_body(struct __test_metadata *_metadata,
 }
 
 /*
- * A test whose body runs in the group "ssw", in a process that has ended before
- * it is checked that nothing is left in swap. Areas that it leaves on are
- * turned off afterwards.
+ * A test whose body runs in the group "ssw", in a process of its own. Once that has ended,
+ * the test checks that nothing is left in swap. The fixture's teardown turns areas off that
+ * the body leaves on.
  */
 #define SSW_BODY(fixture, name)							\
 static void fixture##_##name##_body(struct __test_metadata *_metadata);		\

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LRU shards: which one a page is in, that it returns there, that nothing gets lost
- * between them, and that reclaim looks into all of them.
+ * LRU shards: the shard that a page is in, its return to that shard, no page lost between
+ * shards, and reclaim from all of them.
  *
- * Where pages are is read from debugfs, where each shard's sizes are (see
- * mm/scaleswap/debugfs.c). The pages are those of processes in a group of their
- * own, so that nobody else's are counted.
+ * The tests read from debugfs where pages are: it has the sizes of each shard (see
+ * mm/scaleswap/debugfs.c). The pages are those of processes in a group of their own, so
+ * that no other pages are counted.
  *
- * SSW_LRU_ANYWAY=1 runs the tests without shards, too: what those of reclaim print
- * can be compared then, the others fail.
+ * SSW_LRU_ANYWAY=1 runs the tests without shards, too: the numbers that those of reclaim
+ * print can be compared then; the others fail.
  */
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -217,7 +217,7 @@ SSW_BODY(lru_folio, files_return)
 	ASSERT_EQ(0, cg_fresh());
 	unlink(path);
 	/*
-	 * An inode that nobody has open may go, and its shadows with it; they go, too,
+	 * An inode that no process has open may go, and its shadows with it. They go, too,
 	 * where there are more of them than pages. No swap: these pages stay.
 	 */
 	ASSERT_TRUE(mate_start(&m, a, PAGES, false));
@@ -424,7 +424,10 @@ SSW_BODY(lru_folio, compaction_keeps_the_shard)
 		ASSERT_TRUE(mate_start(&m[n], c, 2 * PAGES, false));
 		cpu[n++] = c;
 	}
-	/* In turns, so that what one frees is between what others have; with holes. */
+	/*
+	 * Alternately, so that the pages that one process frees lie between those of
+	 * others; with holes.
+	 */
 	for (long at = 0; at < 2 * PAGES; at += 20)
 		for (int i = 0; i < n; i++)
 			ASSERT_EQ(0, tell(&m[i], STAMP, at, 20, i + 1));

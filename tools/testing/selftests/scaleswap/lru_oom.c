@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process of a group is killed for want of memory only if nothing of the group can be
- * reclaimed, and not for statistics that are old.
+ * A process of a group is killed for lack of memory only if nothing of the group can be
+ * reclaimed, and not because statistics are old.
  */
 #include <sys/uio.h>
 
@@ -92,8 +92,8 @@ SSW_BODY(lru_oom, activated_since)
 }
 
 /*
- * Nobody is killed for memory.high, and reclaim for it repeats itself for as long as it
- * makes progress. So it is not asked to try again, but gives up as in the base kernel.
+ * No process is killed for memory.high, and reclaim for it repeats itself for as long as it
+ * makes progress. So reclaim need not try again; it gives up as in the base kernel.
  */
 SSW_BODY(lru_oom, not_for_memory_high)
 {

@@ -11,8 +11,8 @@ SSW_FIXTURE(lru_pressure, 0)
 /* --- reclaim ------------------------------------------------------------------- */
 
 /*
- * Memory that CPUs touched which are idle now does not keep a busy one from its own:
- * what it reads again and again stays.
+ * Memory of CPUs that are idle now does not displace a busy CPU's pages: those that it
+ * reads again and again stay.
  */
 SSW_BODY(lru_pressure, idle_cpus_give_way)
 {
@@ -71,7 +71,7 @@ SSW_BODY(lru_pressure, idle_cpus_give_way)
 		EXPECT_GT(cold, left);
 	}
 	show_group();
-	/* At least what the busy one needed is gone from them. */
+	/* The idle CPUs have given at least as many pages as the busy one needed. */
 	EXPECT_GE(max - hot + OWN, in_dump(memcg, ANY, ANY, ANON) -
 		  in_dump(memcg, ANY, shard_of(cpu), ANON));
 	/* It is all there still. */
@@ -193,7 +193,7 @@ SSW_BODY(lru_pressure, no_oom_with_foreign_pages)
 		EXPECT_EQ(0, kills());
 		EXPECT_EQ(0, tell(&m, CHECK, 0, max - 300, 2));
 		EXPECT_EQ(0, tell(&full, CHECK, 0, max - 200, 1));
-		/* All of it can be reclaimed from where nobody has pages, too. */
+		/* All of it can be reclaimed from either CPU, too. */
 		if (round) {
 			ssw_pin(round == 1 ? a : b);
 			EXPECT_GE(OWN, evict(OWN / 2));
@@ -208,8 +208,8 @@ SSW_BODY(lru_pressure, no_oom_with_foreign_pages)
 }
 
 /*
- * What can be reclaimed, page cache, is all in another CPU's shard of the same node, and
- * the own one has pages that cannot, as there is no swap.
+ * All reclaimable pages are page cache in another CPU's shard of the same node. The own
+ * shard has only pages that cannot be reclaimed, as there is no swap.
  */
 SSW_BODY(lru_pressure, no_oom_with_foreign_files)
 {
@@ -267,8 +267,8 @@ SSW_BODY(lru_pressure, no_oom_with_foreign_files)
 }
 
 /*
- * memory.reclaim takes as much as is asked for, whoever asks and whosever it is: from
- * pages of one age, about the same of each.
+ * memory.reclaim takes as many pages as asked for, from any CPU and for any owner; from
+ * pages of one age it takes about the same share of each shard.
  */
 SSW_BODY(lru_pressure, reclaim_from_all)
 {
@@ -290,7 +290,7 @@ SSW_BODY(lru_pressure, reclaim_from_all)
 			ASSERT_EQ(0, tell(&m[i], STAMP, at, piece, i + 1));
 	drain();
 	ssw_pin(0);
-	/* Half of it, in small portions: nobody's shard is spared, nobody's is emptied. */
+	/* Half of it, in small portions: no shard is spared, and none is emptied. */
 	for (long i = 0; i < n * PAGES; i += 50) {
 		long left = 0;
 
@@ -391,7 +391,7 @@ SSW_BODY(lru_pressure, own_pages_first)
 /* SSW_CLUSTER_SLOTS and SSW_NR_LANES of mm/scaleswap/space.h */
 #define CLUSTER	512
 #define LANES	4
-/* Of each process: more than a cluster, and the clusters of all are in a mask. */
+/* Pages of each process: more than a cluster, and the clusters of all are in a mask. */
 #define LANE_PAGES	800
 #define LANE_PIECE	40
 
@@ -421,7 +421,7 @@ static uint64_t clusters_of(const struct mate *m, int type)
 	return mask;
 }
 
-/* In turns, a few pages each, so that with one lane for all they are mixed. */
+/* Round-robin, a few pages each, so that with one lane for all they are mixed. */
 static void out_in_turns(struct __test_metadata *_metadata, struct mate *m, int n)
 {
 	for (size_t from = 0; from < LANE_PAGES; from += LANE_PIECE)
@@ -430,8 +430,8 @@ static void out_in_turns(struct __test_metadata *_metadata, struct mate *m, int 
 }
 
 /*
- * One CPU swaps out pages of all shards: each shard's are in clusters of its own of the
- * CPU's area, whoever else's are in swap.
+ * One CPU swaps out pages of all shards. The pages of each shard go to clusters of their
+ * own in that CPU's area, whichever pages are already in swap.
  */
 SSW_BODY(lru_pressure, foreign_pages_apart)
 {
@@ -536,7 +536,7 @@ static int fail_slabs(const char *percent)
 	ssw_write(FAIL "interval", "1");
 	ssw_write(FAIL "space", "0");
 	ssw_write(FAIL "cache-filter", "N");
-	/* Only what may not wait, and only by processes that want it to. */
+	/* Fail only allocations that may not wait, and only of processes that ask for it. */
 	ssw_write(FAIL "ignore-gfp-wait", "Y");
 	return ret ?: ssw_write(FAIL "task-filter", "Y") ?: ssw_write(FAIL "probability", percent);
 }
@@ -590,7 +590,10 @@ SSW_BODY(lru_pressure, no_memory_for_a_shard)
 		tell_all(&m, PIN, a);
 		EXPECT_EQ(0, tell(&m, CHECK, 0, PAGES, 1));
 		EXPECT_EQ(0, tell(&m, CHECK, PAGES, PAGES, 2));
-		/* Those that had none belong to who put them back on a list, or read them. */
+		/*
+		 * Pages without a shard get that of the CPU that puts them back on a list,
+		 * or reads them.
+		 */
 		EXPECT_EQ(0, sums_differ(true));
 		EXPECT_ABOUT(2 * PAGES, at(a, ANON) + at(b, ANON));
 		EXPECT_GE(OWN, in_dump(memcg, ANY, 0, ANON));
@@ -667,8 +670,8 @@ SSW_BODY(lru_pressure, shards_are_freed)
 		SKIP(return, "LRU lists are not sharded here");
 	NEED_AREAS(&areas);
 	/*
-	 * Those of the groups above them stay, and are there after the first time. What
-	 * is left of earlier tests goes meanwhile.
+	 * The shards of the parent groups stay, and exist after the first round. Shards
+	 * left by earlier tests go meanwhile.
 	 */
 	ASSERT_EQ(0, ssw_write(SSW_CG "/cgroup.subtree_control", "+memory"));
 	EXPECT_EQ(0, ssw_write(SSW_CG "/cgroup.procs", "0"));

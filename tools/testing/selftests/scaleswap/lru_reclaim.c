@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LRU shards: what reclaim takes, and from whom. Page cache and anonymous memory in
- * proportion, ageing as with one list, costs, kswapd. That all shards are gone over, and
- * what comes and goes, is in lru_pressure.c.
+ * LRU shards: which pages reclaim takes, and from which shard. Page cache and anonymous
+ * memory in proportion, ageing as with one list, costs, kswapd. That reclaim visits all
+ * shards, and shards that come and go, are in lru_pressure.c.
  */
 #include "lru_harness.h"
 
@@ -24,14 +24,17 @@ static int trace_start(void)
 	       ssw_write(SSW_TRACE "tracing_on", "1");
 }
 
-/* What this process' reclaim did on a node, by what was traced. */
+/* The pages that this process' reclaim scanned on a node, by the trace. */
 struct reclaimed {
 	long calls;
-	/* Of active anonymous pages: whole batches, as smaller ones are scanned as a goal */
+	/*
+	 * Batches of active anonymous pages that were scanned. Only whole ones: a small
+	 * goal makes a smaller one.
+	 */
 	long batches;		/* in all */
 	long most;		/* in one call at one priority */
 	long pages;		/* that were made inactive */
-	/* Of inactive pages, anonymous ones and page cache */
+	/* Inactive pages scanned, anonymous ones and page cache */
 	long scanned[2], reclaimed[2];
 	/* At the last priority of the last call */
 	long last[2];		/* scanned */
@@ -234,7 +237,7 @@ static void in_proportion(struct __test_metadata *_metadata, long held, long thi
 		ASSERT_TRUE(mate_start(&m[i], cpu[i], anon, false));
 		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
 	}
-	/* Cold, and in swap already: what can be reclaimed is so at once. */
+	/* Cold, and in swap already: reclaim can free them at once. */
 	for (int i = 0; i < 2; i++) {
 		ASSERT_EQ(0, tell(&m[i], STAMP, 0, i ? next : anon, i + 1));
 		EXPECT_EQ(i ? next : anon, tell(&m[i], OUT, 0, i ? next : anon, 0));
@@ -356,7 +359,7 @@ static void forget_costs(struct __test_metadata *_metadata, const int *cpu)
 		cg_reclaim_as(GROUP, anon - 2 * OWN, 200);
 		EXPECT_EQ(0, tell_all(&m, CHECK, i));
 	}
-	/* What is in memory now is clean, and costs nothing. */
+	/* The pages in memory are clean now, and cost nothing. */
 	ASSERT_EQ(0, tell_all(&m, COLD, 0));
 	for (int i = 1; i < 4; i++) {
 		ASSERT_TRUE(mate_start(&idle[i], cpu[i], 10, false));
@@ -511,7 +514,10 @@ SSW_BODY(lru_reclaim, active_shards_give_way)
 		if (tell(&m[0], STAMP, at, step, 3) || tell(&m[0], COLD, at, step, 0) ||
 		    tell(&m[0], HOLD, at, step, 0))
 			break;
-		/* For pages that are written to be reclaimed: this is not what is tested. */
+		/*
+		 * Wait until the pages under writeback can be reclaimed: that wait is not
+		 * under test.
+		 */
 		usleep(20000);
 	}
 	ASSERT_EQ(0, dump());
@@ -523,7 +529,7 @@ SSW_BODY(lru_reclaim, active_shards_give_way)
 	EXPECT_GT(had, left);
 	EXPECT_EQ(0, kill(m[1].pid, SIGCONT));
 	EXPECT_EQ(0, tell(&m[0], CHECK, 0, at, 3));
-	/* All of both do not fit with what is held. */
+	/* The pages of both do not fit beside the held ones. */
 	EXPECT_EQ(0, mate_end(&m[0]));
 	EXPECT_EQ(0, tell_all(&m[1], CHECK, 1));
 	EXPECT_EQ(0, mate_end(&m[1]));
@@ -542,8 +548,8 @@ static unsigned long clock_of(int node, int shard)
 }
 
 /*
- * Of two CPUs one reads its pages four times as often as the other, and neither has all
- * of them in memory. Nobody's pages have longer to be used again for that.
+ * One of two CPUs reads its pages four times as often as the other, and neither has all of
+ * them in memory. Both CPUs' pages have equally long to be used again.
  */
 SSW_BODY(lru_reclaim, clocks_keep_pace)
 {
@@ -574,7 +580,7 @@ SSW_BODY(lru_reclaim, clocks_keep_pace)
 
 		ASSERT_EQ(0, tell(&m[0], CHECK, b, piece, 0));
 		ASSERT_EQ(0, tell(&m[1], CHECK, s, piece / 4, 1));
-		/* What it was before comes to rest. */
+		/* Let the clocks settle first. */
 		if (n < 4 * busy || n / piece % 4)
 			continue;
 		ASSERT_EQ(0, dump());
@@ -698,7 +704,7 @@ SSW_BODY(lru_reclaim, kswapd_takes_from_all)
 	}
 	EXPECT_EQ(0, kills());
 	group_ends(_metadata);
-	/* It swapped out a bit of everybody who runs here: that is not left over. */
+	/* kswapd also swapped out pages of the processes that run here: these are not left over. */
 	ssw_swapoff_all();
 	EXPECT_EQ(0, ssw_meminfo("SwapTotal"));
 }

@@ -51,7 +51,7 @@ int dump(void)
 	return ret;
 }
 
-/* Pages in what was dumped last; @lists is a mask, the others may be ANY. */
+/* Pages in the last dump; @lists is a mask, the others may be ANY. */
 long in_dump(int memcg, int nid, int shard, unsigned int lists)
 {
 	long sum = 0;
@@ -92,7 +92,7 @@ int shard_of(int cpu)
 	return 1 + (n > 0 ? cpu % n : cpu);
 }
 
-/* Put what waits in per-CPU batches onto the lists. This drops clean caches, too. */
+/* Drain the per-CPU batches onto the lists. This drops clean caches, too. */
 void drain(void)
 {
 	static bool quiet;
@@ -166,7 +166,7 @@ void cg_reclaim(const char *group, long pages)
 	ssw_write(path, val);
 }
 
-/* As many pages by one write, with a swappiness for this time. */
+/* Reclaim @pages by one write, with a swappiness for this write only. */
 void cg_reclaim_as(const char *group, long pages, int swappiness)
 {
 	char path[256], val[64];
@@ -189,13 +189,13 @@ int cg_remove(const char *group)
 	return -errno;
 }
 
-/* Make GROUP anew, and see which number is new in the dump. */
+/* Make GROUP anew, and find its number: the one that is new in the dump. */
 int cg_fresh(void)
 {
 	static char had[65536];
 	int ret = 0;
 
-	/* A number may be that of a group that goes away just now: then another one. */
+	/* The number may be that of a group that is just going away: then try again. */
 	ssw_for_looks(i) {
 		ret = cg_remove(GROUP);
 		if (!ret)
@@ -220,7 +220,7 @@ int cg_fresh(void)
 	return ret;
 }
 
-/* GROUP's pages in a CPU's shard (cpu ANY: in all, with those in none), after a drain. */
+/* GROUP's pages in a CPU's shard, after a drain. @cpu ANY: in all shards, and in none. */
 long at(int cpu, unsigned int lists)
 {
 	drain();
@@ -240,7 +240,7 @@ void show_group(void)
 			       rows[i].size[2], rows[i].size[3], rows[i].size[4]);
 }
 
-/* Wait until memory.stat, by which reclaim decides what to age, is what is on the lists. */
+/* Wait until memory.stat agrees with the lists: reclaim decides by it what to age. */
 bool stats_caught_up(void)
 {
 	ssw_for_looks(i) {
@@ -256,7 +256,10 @@ bool stats_caught_up(void)
 	return false;
 }
 
-/* Reclaim until GROUP has at most @most pages of anonymous memory on lists. What it has. */
+/*
+ * Reclaim until GROUP has at most @most pages of anonymous memory on lists. Return: the
+ * pages that it still has.
+ */
 long evict(long most)
 {
 	long left = 0;
@@ -272,7 +275,7 @@ long evict(long most)
 	return left;
 }
 
-/* Processes of the group that were killed for want of memory */
+/* Processes of the group that were killed for lack of memory */
 long long kills(void)
 {
 	return cg(GROUP, "memory.events", "oom_kill");
@@ -339,10 +342,10 @@ static long stay_on(int node)
 	return syscall(SYS_set_mempolicy, 2 /* MPOL_BIND */, &mask, 64UL) ? -errno : 0;
 }
 
-/* Of a file: pages are stamped as if they were at this address. */
+/* The pages of a file are stamped as if they were at this address. */
 #define FILE_AS(page)	((const char *)((1UL << 20) + (page) * SSW_PAGE))
 
-/* Write and have on disk, or read and check, page by page; -errno or wrong pages. */
+/* Write the pages to disk, or read and check them, one by one; -errno or wrong pages. */
 static long file_pages(int file, size_t from, size_t n, bool fresh)
 {
 	static char page[SSW_PAGE] __attribute__((aligned(8)));
@@ -351,7 +354,7 @@ static long file_pages(int file, size_t from, size_t n, bool fresh)
 
 	if (fd < 0)
 		return -errno;
-	/* No readahead: what is read is what was asked for. */
+	/* No readahead: only pages asked for are read. */
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	for (size_t i = from; i < from + n && wrong >= 0; i++) {
 		if (fresh) {
@@ -372,9 +375,9 @@ static long file_pages(int file, size_t from, size_t n, bool fresh)
 }
 
 /*
- * Put pages of memory, or of a file if @p is NULL, into pipes: as long as it is there
- * each has a reference, so reclaim looks at it and has to leave it. Pipes of a few
- * pages, since a large one needs much memory in one piece.
+ * Put pages of memory, or of a file if @p is NULL, into pipes. A page in a pipe has a
+ * reference, so reclaim scans it and has to leave it. Pipes of a few pages, since a large
+ * one needs much contiguous memory.
  */
 #define HOLD_PAGES	256
 
@@ -684,7 +687,10 @@ int nodes(void)
 	return 1;
 }
 
-/* Wait until GROUP's statistics are what is on the lists, and all nodes' are. */
+/*
+ * Wait until GROUP's statistics, and those of all nodes, agree with the lists. The number
+ * that do not.
+ */
 int sums_differ(bool say)
 {
 	int bad = 0;

@@ -15,7 +15,7 @@
 #define BLOCKS	"/sys/devices/system/memory"
 #define GROUP	"ssw-lru"
 #define PAGES	1500
-/* Of a process' own memory: its stack and the like. Far less than what is counted. */
+/* Pages that a process has besides, such as its stack. Far fewer than are counted. */
 #define OWN	100
 
 /* --- the dump ------------------------------------------------------------ */
@@ -69,7 +69,7 @@ enum op {
 	HOLD, FILE_HOLD, LEAVE,
 };
 
-/* A process that does what it is told, with pages that only it touches. */
+/* A process that carries out an op at a time, with pages that only it touches. */
 struct mate {
 	pid_t pid;
 	char *p;

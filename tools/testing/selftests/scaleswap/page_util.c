@@ -193,7 +193,7 @@ long ssw_pageout(char *p, size_t pages)
 {
 	long per[258];
 
-	/* A page that is just being looked at is passed over: so, some tries. */
+	/* Reclaim passes over a page that is just in use: so, some tries. */
 	for (int i = 0; i < 3; i++) {
 		madvise(p, pages * SSW_PAGE, MADV_PAGEOUT);
 		if (ssw_where(p, pages, per))
@@ -201,9 +201,9 @@ long ssw_pageout(char *p, size_t pages)
 		if (!per[256])
 			break;
 		/*
-		 * Pages that were touched on another CPU may wait there to be
-		 * put on the LRU, where alone reclaim finds them. Dropping
-		 * clean caches is what drains these queues on all CPUs.
+		 * Pages that were touched on another CPU may wait in that CPU's batch, off
+		 * the LRU, where reclaim does not find them. Dropping clean caches drains
+		 * the batches of all CPUs.
 		 */
 		ssw_write("/proc/sys/vm/drop_caches", "1");
 	}
@@ -248,7 +248,7 @@ int ssw_load_start(struct ssw_load *l, int cpu, size_t pages)
 			l->out += out;
 		wrong = ssw_wrong(p, pages, l->rounds + 1);
 		l->wrong += wrong;
-		/* A page that was read back keeps its slot: now and then, new ones. */
+		/* A page that was read back keeps its slot: every other round takes new ones. */
 		if (l->rounds % 2 == 0)
 			madvise(p, pages * SSW_PAGE, MADV_DONTNEED);
 		l->rounds++;

@@ -108,7 +108,7 @@ static void die(const char *fmt, ...)
 
 /* --- pages ----------------------------------------------------------------- */
 
-/* Who stamped a page last, and how often it was; generation 0 is never stamped. */
+/* The worker that stamped a page last, and its generation; 0 is never stamped. */
 struct meta {
 	uint32_t owner, gen;
 };
@@ -263,7 +263,7 @@ static void step(struct slot *me, struct region *r)
 
 /* --- workers ---------------------------------------------------------------- */
 
-/* Wait for a child. What the OOM killer took under a limit is no error. */
+/* Wait for a child. A child killed by the OOM killer under a limit is no error. */
 static void reap(struct slot *me, pid_t pid)
 {
 	int ret = ssw_join(pid);
@@ -436,7 +436,7 @@ static void worker(int nr, enum kind kind, uint64_t life)
 	if (!map_region(me, &r, pages, kind, fd))
 		_exit(41);
 	if (opt.spoil && !nr) {
-		/* What a mixed-up swap path would do: one page in two places. */
+		/* The effect of a mixed-up swap path: one page in two places. */
 		stamp(&r, 0);
 		stamp(&r, 1);
 		memcpy(r.p, r.p + SSW_PAGE, SSW_PAGE);
@@ -476,7 +476,7 @@ static void worker(int nr, enum kind kind, uint64_t life)
 	_exit(me->wrong ? 1 : 0);
 }
 
-/* --- what disturbs them --------------------------------------------------------- */
+/* --- disturbances --------------------------------------------------------------- */
 
 static void pause_ms(unsigned int most)
 {

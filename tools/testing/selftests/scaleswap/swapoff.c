@@ -135,8 +135,8 @@ static void on_alarm(int sig)
 }
 
 /*
- * A signal ends swapoff between two address spaces; what is left of the area
- * has to go on as before. So: many processes with pages in it.
+ * A signal ends swapoff between two address spaces; the rest of the area has to go on as
+ * before. Hence many processes with pages in it.
  */
 SSW_TEST_F(swapoff, interrupted)
 {
@@ -219,7 +219,7 @@ SSW_TEST_F(swapoff, interrupted)
 	EXPECT_LE(300 - SMALL, per[t]) TH_LOG("the area is not allocated from after EINTR");
 	EXPECT_EQ(0, ssw_area(t, "allocs_foreign"));
 
-	/* The second time it goes through, and nobody lost a page. */
+	/* The second swapoff goes through, and no page is lost. */
 	EXPECT_EQ(0, ssw_swapoff(ssw_file(0)));
 	EXPECT_EQ(0, ssw_swapoff(ssw_file(1)));
 	EXPECT_EQ(0, ssw_area_count());

@@ -209,7 +209,7 @@ SSW_BODY(uffd, move_swapped)
 	close(fd);
 }
 
-/* Moving while somebody else pushes the same pages out. */
+/* Move pages while another process pushes the same pages out. */
 SSW_BODY(uffd, move_while_swapping)
 {
 	struct ssw_areas a;

@@ -149,7 +149,7 @@ int ssw_node_of(int cpu)
 		if (!stat(path, &st))
 			return n;
 	}
-	/* The links go with the CPU when it is offline; the lists too. */
+	/* The links, and the lists, go with the CPU when it is offline. */
 	return -1;
 }
 
@@ -236,8 +236,8 @@ long long ssw_cgroup_stat(const char *name, const char *key)
 }
 
 /*
- * Push what is swapped out, but still cached, out of memory, so that the next
- * access reads the device. As good as it gets: other pages may go too.
+ * Push pages that are swapped out but still cached out of memory, so that the next access
+ * reads the device. Not exact: other pages may go, too.
  */
 void ssw_evict(const char *cgroup)
 {
@@ -292,7 +292,7 @@ void *ssw_shared(size_t bytes)
 	return p;
 }
 
-/* A stream of numbers; the seed is printed by who chooses it. */
+/* A stream of pseudo-random numbers; the caller prints the seed. */
 uint64_t ssw_random(uint64_t *state)
 {
 	uint64_t x = *state += 0x9e3779b97f4a7c15ULL;

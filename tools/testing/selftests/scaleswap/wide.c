@@ -113,7 +113,7 @@ SSW_TEST_F(wide, limit_and_types)
 	EXPECT_FALSE(ssw_area_exists(max));
 	check_sums(_metadata, "after a 248th swapon");
 
-	/* A type that is given up is the next one given. */
+	/* A type that becomes free is the next one given. */
 	for (size_t i = 0; i < ARRAY_SIZE(again); i++) {
 		ASSERT_EQ(0, ssw_swapoff(wide_file(again[i])));
 		EXPECT_FALSE(ssw_area_exists(again[i]));
