@@ -92,18 +92,6 @@ PIECES = (
      "A read that a fault waits for needs neither bio nor request. Let the\n"
      "driver map a page, submit the command on a queue that only swap uses,\n"
      "and look for its completion."),
-    (5, ("mm/scaleswap/evict", "mm/scaleswap/pagepool.c", "mm/scaleswap/vmscan-evict.c",
-         "mm/scaleswap/Kconfig.evict", "arch/x86/"),
-     "mm/scaleswap: add the pool of evictors",
-     "Evict in a pipeline, and have the TLB flush of one batch in flight while\n"
-     "the next is unmapped."),
-    (6, ("mm/scaleswap/zbatch", "mm/scaleswap/Kconfig.zbatch", "drivers/crypto/",
-         "drivers/dma/"),
-     "mm/scaleswap: compress in batches",
-     "Compress and decompress several pages at once on Intel IAA."),
-    (7, ("mm/scaleswap/defrag", "mm/scaleswap/Kconfig.defrag"),
-     "mm/scaleswap: defragment swap space",
-     "Move slots of pages that belong together next to each other."),
     (9, ("tools/mm/",),
      "tools/mm: add the scaleswap tool",
      "Set up one swap area a core, show how they are used, take them down."),

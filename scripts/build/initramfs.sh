@@ -196,12 +196,11 @@ layer_tool() {
 layer_selftests() {
 	local f helpers=$BUILD/tree/tools/testing/selftests/kselftest
 	[ -d "$SELFOUT" ] || return 0
-	mkdir -p "$T/selftests"
-	# what was built, then scripts and settings; no sources, no objects
-	find "$SELFOUT" -maxdepth 1 -type f -executable -exec cp -t "$T/selftests" {} +
-	find "$SELFSRC" -maxdepth 1 -type f \( -name '*.sh' -o -name '*.py' -o -name '*.awk' -o -name config -o -name settings \) \
-		-exec cp -t "$T/selftests" {} +
-	chmod 755 "$T"/selftests/*.sh 2>/dev/null || true
+	# as kselftest installs: the Makefile of the tests says what, and in which order
+	make -C "$SELFSRC" "OUTPUT=$SELFOUT" "INSTALL_PATH=$T/selftests" install >>"$BUILD/logs/selftests.log" 2>&1 ||
+		die "installing the selftests failed; the whole log is $BUILD/logs/selftests.log"
+	make -s --no-print-directory -C "$SELFSRC" "OUTPUT=$SELFOUT" COLLECTION=scaleswap emit_tests \
+		>"$T/kselftest-list.txt"
 	mkdir "$T/kselftest"
 	cp "$helpers"/*.sh "$T/kselftest/"
 	# tests say ../kselftest/ktap_helpers.sh; ./ is for convenience

@@ -18,7 +18,7 @@ GUESTS = {
                   tests="param.sh bind areas alloc badinput plain tools.sh"),
     # everything that swaps for long
     "load": dict(cpus=4, nodes=2, append="scaleswap=core", debug=dict(nodes=1),
-                 tests="large swapoff hotplug workload.sh lru:values fault:tunables "
+                 tests="large swapoff hotplug workload.sh lru_folio:values fault:tunables "
                  "fault:off_without_the_mechanism"),
     # every user of swap, delegation, devices
     "users": dict(cpus=4, nodes=2, append="scaleswap=on", debug=dict(nodes=1),
@@ -26,11 +26,11 @@ GUESTS = {
     # LRU shards; memory blocks that can go offline
     "lru": dict(cpus=4, nodes=2, mem=768,
                 append="scaleswap=on movablecore=540M", debug=dict(nodes=1, mem=1024),
-                tests="lru shards reclaim oom"),
-    # the pages that faults wait for: private queues, and poll queues for bios. faultdev last:
+                tests="lru_folio lru_pressure lru_reclaim lru_oom"),
+    # the pages that faults wait for: private queues, and poll queues for bios. fault_device last:
     # the area of a drive that it removes stays, and takes pages that never get out
     "fault": dict(cpus=4, nodes=1, append="scaleswap=on nvme.poll_queues=2 "
-                  "brd.rd_nr=1 brd.rd_size=16384", debug=dict(mem=1280), tests="fault moved faultdev"),
+                  "brd.rd_nr=1 brd.rd_size=16384", debug=dict(mem=1280), tests="fault moved fault_device"),
     # none of either
     "nopoll": dict(cpus=4, nodes=1, append="scaleswap=on nvme.swap_queues=0 nvme.poll_queues=0",
                    tests="fault:tunables fault:critical_first_by_interrupt fault:without_queues"),
@@ -60,12 +60,12 @@ GUESTS = {
                   + " -device nvme,id=bad,serial=ssw-bad,drive=bad,max_ioqpairs=12,msix_qsize=13 "
                   "-drive if=none,id=slow,file={dir}/slow,format=raw,cache=unsafe,throttling.iops-total=20 "
                   "-device nvme,id=slow,serial=ssw-slow,drive=slow,max_ioqpairs=12,msix_qsize=13",
-                  tests="faultstack faultgate faultwrite faultslow"),
+                  tests="fault_stack fault_bio fault_write fault_slow"),
     # an IOMMU, which does not let drives access what is not, or no longer, theirs
     "iommu": dict(cpus=4, nodes=1, mem=640, append="scaleswap=on nvme.poll_queues=2 "
                   "intel_iommu=on iommu.strict=1", debug=None, qemu="-device intel-iommu,intremap=off",
-                  tests="fault:ways fault:many fault:handed_over faultdev:resets_direct "
-                  "faultdev:resets_handed_over faultstack:no_stray_dma"),
+                  tests="fault:ways fault:many fault:handed_over fault_device:resets_direct "
+                  "fault_device:resets_handed_over fault_stack:no_stray_dma"),
     # everything at once, with CPUs and areas that come and go
     "stress8": dict(cpus=8, nodes=1, append="scaleswap=on", mem=768,
                     debug=dict(mem=1536, tests="stress.sh"), tests="stress.sh deleg"),

@@ -7,11 +7,11 @@
 #	hour: selftests/scaleswap/soak.sh
 #   scripts/test/longrun.sh churn KERNEL [SECONDS]
 #	4 CPUs on 2 nodes; 200 memory cgroups come and go, with processes that swap, CPUs
-#	and memory blocks, for 20 minutes: selftests/scaleswap/lru-churn.sh
+#	and memory blocks, for 20 minutes: selftests/scaleswap/churn.sh
 #   scripts/test/longrun.sh fault KERNEL reset|remove|timeout [SECONDS]
 #	4 CPUs and 4 drives; controllers are reset, drives are removed and found again, or
 #	stop answering until commands time out (after 1 s), under a stamped workload that
-#	looks at the clock, for 20 minutes: selftests/scaleswap/fault-loop.sh
+#	looks at the clock, for 20 minutes: selftests/scaleswap/faultloop.sh
 #
 # KERNEL is a name that scripts/build/kernel.sh knows, or a bzImage. Prints where the output
 # goes. That ends with "RUN good" or "RUN BAD", where RUN is soak, churn or fault, and with the
@@ -54,7 +54,7 @@ churn)
 	seconds=1200 cpus=4 nodes=2 mem=768 drives=4 hang=900 append="scaleswap=on movablecore=540M"
 	[ -z "$debug" ] || mem=1536 nodes=1
 	env+=("CHURN_GROUPS=${CHURN_GROUPS:-200}" "CHURN_JOBS=${CHURN_JOBS:-8}")
-	script=lru-churn.sh
+	script=churn.sh
 	;;
 fault)
 	[ $# -ge 1 ] || usage
@@ -68,7 +68,7 @@ fault)
 	*) usage ;;
 	esac
 	env+=("FAULT_PROCS=${FAULT_PROCS:-6}" "FAULT_PAGES=${FAULT_PAGES:-250}")
-	log=$run-$how script=fault-loop.sh:$how
+	log=$run-$how script=faultloop.sh:$how
 	;;
 *) usage ;;
 esac

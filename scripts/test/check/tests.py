@@ -9,6 +9,7 @@ own `config`, is in the kernel that `make test` boots; each mechanism is in that
 Prints what is wrong; exit status 1 if anything is.
 """
 import fnmatch
+import glob
 import os
 import re
 import sys
@@ -87,15 +88,16 @@ def wrong_mutants(root):
 def wrong_config(root):
     own = options(f"{root}/{SELFTESTS}/config")
     booted = options(*(f"{root}/configs/{n}.config" for n in ("base", "scaleswap", "test")))
-    kconfig = dict(re.findall(r"^(?:menu)?config (\w+)\n\t(\w+)", read(f"{root}/Kconfig.scaleswap"), re.M))
+    kconfig = dict(m for f in [f"{root}/Kconfig.scaleswap"] + glob.glob(f"{root}/mm/scaleswap/Kconfig.*")
+                   for m in re.findall(r"^(?:menu)?config (\w+)\n\t(\w+)", read(f), re.M))
     # A number is no mechanism, and `make test` alone runs the KUnit suites
     mechanisms = {f"CONFIG_{s}" for s, kind in kconfig.items() if kind == "bool" and not s.endswith("_KUNIT_TEST")}
     for s in sorted(mechanisms - own):
-        yield f"{SELFTESTS}/config: {s} of Kconfig.scaleswap is missing; its tests would be skipped"
+        yield f"{SELFTESTS}/config: {s} of Kconfig is missing; its tests would be skipped"
     for s in sorted({SELECTED.get(s, s) for s in own | mechanisms} - booted):
         yield f"configs: {s}, which the selftests want, is not in base, scaleswap or test.config"
     for s in sorted(s for s in own if s.startswith("CONFIG_SCALESWAP") and s[len("CONFIG_"):] not in kconfig):
-        yield f"{SELFTESTS}/config: Kconfig.scaleswap has no {s}"
+        yield f"{SELFTESTS}/config: no Kconfig file has {s}"
 
 
 def main():

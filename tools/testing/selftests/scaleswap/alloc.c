@@ -4,7 +4,9 @@
  * is full to the next one in its node, to another node, to a plain area, and
  * then nowhere. Every step has its counter.
  */
-#include "ssw_test.h"
+#include <sys/stat.h>
+
+#include "harness.h"
 
 SSW_FIXTURE(alloc, SSW_NEED_ON | SSW_NEED_DIR | SSW_NEED_CG)
 
@@ -356,7 +358,7 @@ SSW_TEST_F(alloc, node_before_distance)
 	EXPECT_EQ(0, ssw_wrong(p, 600, 1));
 }
 
-/* Only plain areas: the base's way, and nobody's fallback. */
+/* Only plain areas: allocation as in the base kernel, so no fallback is counted. */
 SSW_TEST_F(alloc, plain_only)
 {
 	char *p = ssw_map(200, false);

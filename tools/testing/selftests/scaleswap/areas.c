@@ -3,8 +3,10 @@
  * Areas in sysfs: they come and go with swapon and swapoff, and every
  * attribute says the truth, for files, devices and partitions of any size.
  */
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include "ssw_test.h"
+
+#include "harness.h"
 
 #define PAGES	512
 

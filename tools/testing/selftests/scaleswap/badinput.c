@@ -3,7 +3,9 @@
  * swapon with bad headers, bad files and failing allocations: a clean errno,
  * and nothing left behind.
  */
-#include "ssw_test.h"
+#include <sys/stat.h>
+
+#include "harness.h"
 
 #define PAGES	256
 
@@ -205,8 +207,8 @@ SSW_TEST_F(badinput, twice)
 }
 
 /*
- * A device that cannot write: swapon fails as late as it can, after the area
- * was bound, when it writes back what is dirty on the device.
+ * A device that cannot write: swapon fails as late as it can. The area is bound by then,
+ * and swapon writes back the dirty pages of the device.
  */
 SSW_TEST_F(badinput, device_that_fails)
 {
@@ -271,9 +273,9 @@ static int fail_nth(int nth)
 }
 
 /*
- * Let each allocation of swapon fail in turn until it succeeds without one
- * failing: each time a clean errno and nothing left behind, or success and a
- * whole area (where the failed allocation was one that can be done without).
+ * Let the first allocation of swapon fail, then the second, and so on, until swapon
+ * succeeds without a failed one. Each time it either returns a clean errno and leaves
+ * nothing behind, or sets up a whole area, where the failed allocation was optional.
  */
 static void failing_swapon(struct __test_metadata *_metadata, const char *bind)
 {

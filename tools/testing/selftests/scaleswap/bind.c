@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vm.scaleswap.bind: what it takes, what it shows, and what the next
- * swapon(2) makes of it.
+ * vm.scaleswap.bind: values that it takes, values that it shows, and the area that the next
+ * swapon(2) makes of them.
  */
-#include "ssw_test.h"
+#include <sys/stat.h>
+
+#include "harness.h"
 
 #define PAGES	256
 
@@ -283,7 +285,7 @@ SSW_TEST_F(bind, auto_takes_the_gap)
 	ASSERT_EQ(0, ssw_swapon(ssw_file(cpus - 1)));
 	EXPECT_EQ(gap, ssw_area(ssw_type_of(ssw_file(cpus - 1)), "cpu"));
 
-	/* A plain area counts for nobody; one moved by hand counts where it is. */
+	/* A plain area counts for no CPU; an area moved by hand counts for its new home. */
 	t = ssw_type_of(ssw_file(0));
 	gap = ssw_area(t, "cpu");
 	ASSERT_EQ(0, ssw_swapoff(ssw_file(0)));
@@ -303,7 +305,7 @@ SSW_TEST_F(bind, auto_takes_the_gap)
 	EXPECT_EQ(ssw_auto_choice(areas, ssw_area(t, "device_node")), ssw_area(t, "cpu"));
 }
 
-/* Label an area as mkswap -L does; what is shorter ends with zeros. */
+/* Label an area as mkswap -L does; a shorter label ends with zeros. */
 static int label(const char *path, const char *text)
 {
 	char buf[16] = "";
@@ -347,7 +349,7 @@ SSW_TEST_F(bind, auto_takes_the_cpu_of_the_label)
 	ASSERT_LE(0, t);
 	EXPECT_EQ(0, ssw_area(t, "cpu"));
 	areas[0]++;
-	/* What names no possible CPU counts for nothing. */
+	/* A label that names no possible CPU counts for nothing. */
 	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
 		const char *file = ssw_file(cpus + 1 + i);
 

@@ -9,7 +9,9 @@
  * own time.
  */
 #include <sys/mount.h>
-#include "ssw_body.h"
+#include <sys/stat.h>
+
+#include "harness.h"
 
 #define V1		"/tmp/ssw-cgroup1"
 #define PAGES		600
@@ -143,8 +145,9 @@ static void moves(struct __test_metadata *_metadata, const char *bind)
 	ASSERT_EQ(0, mkdir(V1 "/a", 0755));
 	ASSERT_EQ(0, mkdir(V1 "/b", 0755));
 	/*
-	 * Only what a task allocates in a group may move: pages that it shares with this
-	 * process since fork() would go along, and stay charged as long as this one lives.
+	 * Only pages that a task allocates in a group may move: those that it shares with
+	 * this process since fork() would go along, and stay charged as long as this one
+	 * lives.
 	 */
 	for (int i = 0; i < 2; i++) {
 		ASSERT_EQ(0, ssw_load_start(&l[i], i, PAGES));

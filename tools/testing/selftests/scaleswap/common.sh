@@ -114,7 +114,7 @@ stat_of() { cat "$SYS/stats/$1"; }
 #
 # With ScaleSwap on, a group that is killed for lack of memory has failed: swap is free.
 # Without it reclaim goes by statistics that are two seconds old, as in the base kernel,
-# which kills now and then. There, and only there, it is tried three times.
+# which kills now and then. Only then is the command tried three times.
 # (memory.high does not kill, but lets the group wait for minutes.)
 in_group() {
 	local g=$CG/ssw-work mb=$1 ret kills try tries=3

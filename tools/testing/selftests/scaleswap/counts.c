@@ -3,7 +3,10 @@
  * How much swap space is used and free, read while slots come and go: no more than
  * there is. CPUs count for themselves, so a reader sees some later than others.
  */
-#include "ssw_body.h"
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include "harness.h"
 
 SSW_FIXTURE(counts, SSW_NEED_ON | SSW_NEED_DIR)
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Delegation: CPUs whose own area is full allocate from one that is another's,
- * many at a time, while its home CPU goes offline and it is turned off; and
- * what goes with it: the kthreads, the tunables, the counters, the tables.
+ * Delegation: CPUs whose own area is full allocate from another CPU's area, many at a time,
+ * while its home CPU goes offline and it is turned off. Also the kthreads, the tunables,
+ * the counters and the tables of delegation.
  *
- * The cases that swap run on any kernel with ScaleSwap; what asks for counters
- * and tables is skipped where the kernel has no delegation.
+ * The cases that swap run on any kernel with ScaleSwap; those that read counters and tables
+ * are skipped where the kernel has no delegation.
  */
-#include "ssw_body.h"
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include "harness.h"
 
 SSW_FIXTURE(deleg, SSW_NEED_ON | SSW_NEED_DIR)
 
@@ -36,7 +39,7 @@ static struct dstats stats_now(void)
 	return s;
 }
 
-/* What was counted since @b, which has to add up. */
+/* The counts since @b; checks that they add up. */
 static struct dstats stats_since(struct __test_metadata *_metadata, struct dstats b)
 {
 	struct dstats s = stats_now();
@@ -216,7 +219,10 @@ static char *fill(int cpu, int type, size_t *pages)
 	return p;
 }
 
-/* With room in the own area nothing is delegated; without, just what goes elsewhere. */
+/*
+ * With room in the own area nothing is delegated; without, only pages that go to another
+ * CPU's area are.
+ */
 SSW_BODY(deleg, counted)
 {
 	const int own_pages = 256;
@@ -451,8 +457,8 @@ SSW_BODY(deleg, busy_area_gets_new_home)
 /* --- freeing from elsewhere, tables ------------------------------------------------ */
 
 /*
- * An area filled by its home CPU to the last slot, emptied by another, several
- * times: what is freed has to come back to its owner.
+ * An area filled by its home CPU to the last slot, emptied by another, several times: the
+ * freed slots have to come back to their owner.
  */
 SSW_BODY(deleg, freed_by_others)
 {
@@ -604,7 +610,7 @@ SSW_BODY(deleg, tracepoints)
 	EXPECT_EQ(0, ssw_wrong(p, 1500, 1));
 	munmap(p, 1500 * SSW_PAGE);
 	ssw_evict("ssw");
-	/* Nobody else works on that area: the kthread has to. */
+	/* No other thread drains that area's queue, so the kthread has to. */
 	ssw_for_looks(i) {
 		if (!ssw_area(t, "tables"))
 			break;

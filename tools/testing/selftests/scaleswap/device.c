@@ -3,7 +3,9 @@
  * What an area's device adds: discard, bad blocks; and allocations that fail
  * while pages are on their way to it.
  */
-#include "ssw_body.h"
+#include <sys/stat.h>
+
+#include "harness.h"
 
 SSW_FIXTURE(device, SSW_NEED_ON | SSW_NEED_DIR)
 
@@ -26,7 +28,7 @@ static void nullb_gone(void)
 	rmdir(NULLB);
 }
 
-/* A RAM device of @mb MB that keeps what is written and forgets what is discarded. */
+/* A RAM device of @mb MB that keeps written pages and forgets discarded ones. */
 static int nullb_make(int mb)
 {
 	static const char * const set[][2] = {
@@ -136,7 +138,7 @@ SSW_BODY(device, discard_pages)
 		}
 		munmap(p, 1200 * SSW_PAGE);
 	}
-	/* Full to the last slot: what waits to be discarded must not be lost room. */
+	/* Full to the last slot: slots that wait for their discard must not be lost room. */
 	ssw_stamp(keep, 100, 99);
 	p = ssw_map(11900, false);
 	ssw_stamp(p, 11900, 98);
@@ -150,7 +152,7 @@ SSW_BODY(device, discard_pages)
 	nullb_gone();
 }
 
-/* The whole of it once, at swapon; and nothing where nobody asked. */
+/* All of it once, at swapon, if that was asked for; nothing otherwise. */
 SSW_BODY(device, discard_once_or_not)
 {
 	const size_t pages = 2000;
@@ -272,7 +274,7 @@ SSW_BODY(device, bad_blocks)
 
 static const char * const attrs[] = { "failslab", "fail_page_alloc" };
 
-/* Of the allocations of tasks that ask for it, @percent fail. 0 or -errno. */
+/* Let @percent of the allocations fail, in tasks that ask for it. 0 or -errno. */
 static int faults(int percent)
 {
 	static const char * const fixed[][2] = {

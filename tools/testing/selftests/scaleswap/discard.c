@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Discards that a device does not answer: what must not wait for them, that is
- * CPU offline, suspend, hibernation and other areas; and what does, swapoff.
+ * Discards that a device does not answer: CPU offline, suspend, hibernation and other areas
+ * must not wait for them, and swapoff has to.
  *
- * The device is a suspended dm-linear. It keeps the discard until it is resumed,
- * so nothing here depends on who is faster.
+ * The device is a suspended dm-linear. It keeps the discard until it is resumed, so nothing
+ * here depends on speed.
  */
-#include "ssw_body.h"
-#include "ssw_dm.h"
+#include <dirent.h>
+
+#include "dm_util.h"
+#include "harness.h"
 
 FIXTURE(discard) {
 	char dev[64];	/* the device that stalls */
@@ -185,7 +187,7 @@ static void offline(struct __test_metadata *_metadata, int home)
 	ASSERT_LT(0, pid);
 	ret = ended(pid);
 	EXPECT_NE(-1, ret) TH_LOG("CPU %d does not go offline while a device stalls", home);
-	/* Or nobody ever gets past this test. */
+	/* Or no later test would ever run. */
 	if (ret == -1)
 		dm_suspend(false);
 	else

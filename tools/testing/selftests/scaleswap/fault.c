@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Critical faults: the page that a fault waits for is read first, and polled for. In
- * which way, in which order, how many reads, how many interrupts; and many at once.
- * What devices do to it is in faultdev.c.
+ * Critical faults: the page that a fault waits for is read first, and polled for. Tested
+ * are the way and the order of reads, the number of reads and interrupts, and many faults
+ * at once. Resets, limits and drives that go are in fault_device.c.
  */
-#include "ssw_fault.h"
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "fault_harness.h"
 
 FAULT_FIXTURE(fault, SSW_NEED_ON | SSW_NEED_DIR)
 
@@ -177,7 +180,7 @@ SSW_BODY(fault, ways)
 		EXPECT_ABOUT(ways[i].bio ? c.major : 0, c.bio);
 		EXPECT_ABOUT(0, c.irq);
 		EXPECT_EQ(0, c.again + c.no_poll + c.busy + c.down + c.unfit + c.limited);
-		/* Of a page, in whichever way, pswpin knows. */
+		/* pswpin counts a page, whichever way it is read. */
 		EXPECT_ABOUT(c.major, c.pswpin);
 		if (ways[i].irq) {
 			EXPECT_LE(c.major * 3 / 4, c.irqs) TH_LOG("%s", ways[i].mode);
@@ -190,45 +193,27 @@ SSW_BODY(fault, ways)
 
 /* --- order ---------------------------------------------------------------------- */
 
-#define TRACE	"/sys/kernel/tracing/"
-
-/* As the shell's ">", which is what empties these files. */
-static void trace_empty(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-
-	if (fd >= 0)
-		close(fd);
-}
-
 static int trace_start(void)
 {
 	char pid[16];
 	int ret;
 
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	ssw_write(TRACE "tracing_on", "0");
-	ssw_write(TRACE "buffer_size_kb", "4096");
-	trace_empty(TRACE "set_event_pid");
-	ret = ssw_write(TRACE "set_event_pid", pid);
+	ssw_write(SSW_TRACE "tracing_on", "0");
+	ssw_write(SSW_TRACE "buffer_size_kb", "4096");
+	ssw_trace_empty(SSW_TRACE "set_event_pid");
+	ret = ssw_write(SSW_TRACE "set_event_pid", pid);
 	if (!ret)
-		ret = ssw_write(TRACE "events/scaleswap/scaleswap_read/enable", "1");
+		ret = ssw_write(SSW_TRACE "events/scaleswap/scaleswap_read/enable", "1");
 	if (!ret)
-		ret = ssw_write(TRACE "events/block/block_rq_issue/enable", "1");
+		ret = ssw_write(SSW_TRACE "events/block/block_rq_issue/enable", "1");
 	/* Not in all configurations; where block_rq_issue comes from, too. */
-	ssw_write(TRACE "events/nvme/nvme_setup_cmd/enable", "1");
-	trace_empty(TRACE "trace");
-	return ret ? ret : ssw_write(TRACE "tracing_on", "1");
+	ssw_write(SSW_TRACE "events/nvme/nvme_setup_cmd/enable", "1");
+	ssw_trace_empty(SSW_TRACE "trace");
+	return ret ? ret : ssw_write(SSW_TRACE "tracing_on", "1");
 }
 
-static void trace_stop(void)
-{
-	ssw_write(TRACE "tracing_on", "0");
-	ssw_write(TRACE "events/enable", "0");
-	trace_empty(TRACE "set_event_pid");
-}
-
-/* What a trace shows of all faults together; in faults unless said otherwise. */
+/* Sums over all faults of a trace; counted in faults unless said otherwise. */
 struct order {
 	long faults;	/* all */
 	long ahead;	/* with readahead */
@@ -279,7 +264,7 @@ static void order_add(struct order *o, const struct seen *s)
 /* Read the trace. Faults begin with a mark that has the slot if it is known. */
 static int order_read(struct order *o, const char *dev)
 {
-	FILE *f = fopen(TRACE "trace", "re");
+	FILE *f = fopen(SSW_TRACE "trace", "re");
 	struct seen s = { .slot = -1 };
 	char line[1024], *p, id[32];
 	struct stat st;
@@ -331,7 +316,7 @@ static int order_read(struct order *o, const char *dev)
 /* Does an NVMe command of a fault come before its own page's? -1: not to be known. */
 static long order_nvme(const char *how)
 {
-	FILE *f = fopen(TRACE "trace", "re");
+	FILE *f = fopen(SSW_TRACE "trace", "re");
 	long long own = -1, first = -1;
 	char line[1024], *p;
 	long bad = 0, seen = 0;
@@ -370,7 +355,7 @@ static long order_nvme(const char *how)
 /* Touch each page, the last first, so that readahead is of what comes before. */
 static long touch_backwards(char *p, size_t pages, uint64_t gen, bool shared)
 {
-	int mark = open(TRACE "trace_marker", O_WRONLY | O_CLOEXEC);
+	int mark = open(SSW_TRACE "trace_marker", O_WRONLY | O_CLOEXEC);
 	long wrong = 0;
 	char text[64];
 
@@ -400,7 +385,7 @@ static void in_order(struct __test_metadata *_metadata, const char *mode, const 
 	if (trace_start())
 		SKIP(return, "no tracing here");
 	EXPECT_EQ(0, touch_backwards(p, PAGES, gen, shared));
-	trace_stop();
+	ssw_trace_stop();
 	ASSERT_EQ(0, order_read(&o, ssw_bdev(0)));
 	TH_LOG("%s, neighbours by %s%s: %ld faults, %ld with readahead", mode,
 	       by_address ? "address" : "slot", shared ? ", shared" : "", o.faults, o.ahead);
@@ -416,7 +401,7 @@ static void in_order(struct __test_metadata *_metadata, const char *mode, const 
 		EXPECT_EQ(0, o.twice);
 		EXPECT_GE(0, bad) TH_LOG("%ld commands came before those waited for", bad);
 	} else {
-		/* The control: in the base kernel it comes when its turn comes. */
+		/* The control: the base kernel reads it in the order of readahead. */
 		EXPECT_EQ(0, o.polled);
 		EXPECT_GE(o.faults / 2, o.first);
 	}
@@ -454,13 +439,14 @@ SSW_BODY(fault, critical_first_by_interrupt)
 }
 
 /*
- * Not tested: that nobody waits for a neighbour that another process is just reading. It
- * would have to be caught between the two halves of __read_swap_cache_async().
+ * Not tested: that a fault does not wait for an adjacent page that another process is just
+ * reading. The test would have to catch it between the two halves of
+ * __read_swap_cache_async().
  */
 
 /* --- readahead -------------------------------------------------------------------- */
 
-/* With 0 only what is asked for is read; with 1, the control, far fewer faults do. */
+/* With 0 only the faulting page is read; with 1, the control, there are far fewer faults. */
 SSW_BODY(fault, readahead)
 {
 	static const char * const modes[] = { "direct", "bio" };
@@ -585,9 +571,9 @@ SSW_BODY(fault, batches)
 }
 
 /*
- * Only what lies side by side can be read by one bio: not pages that are neighbours in
- * memory and far from one another on the device, nor pages of two areas, though the one's
- * sector may be the number that follows the other's.
+ * One bio can read only adjacent slots: not pages that are adjacent in memory but far from
+ * one another on the device, nor pages of two areas, even if the sector of one follows that
+ * of the other by its number.
  */
 SSW_BODY(fault, not_neighbours)
 {
@@ -655,8 +641,9 @@ SSW_BODY(fault, not_neighbours)
 }
 
 /*
- * Who swaps out pages of two groups that lie side by side writes a part for each, which is
- * that group's. The control: one page in a bio, where the base kernel does it.
+ * A thread that swaps out adjacent pages of two groups submits a bio for each group, which
+ * is charged to that group. The control: one page in a bio, where the base kernel charges
+ * it.
  */
 SSW_BODY(fault, charged_to_its_group)
 {
@@ -703,7 +690,10 @@ SSW_BODY(fault, charged_to_its_group)
 		EXPECT_EQ(0, ssw_wrong(p, 2 * half, m + 1));
 		munmap(p, 2 * half * SSW_PAGE);
 	}
-	/* What is left in the swap cache is that group's: nobody else would reclaim it. */
+	/*
+	 * Pages left in the swap cache are charged to their group, and only its reclaim
+	 * takes them.
+	 */
 	for (int i = 0; i < 100 && ssw_sum("used"); i++) {
 		ssw_write(SSW_CG "/ssw/memory.reclaim", "16M");
 		ssw_write(SSW_CG "/ssw2/memory.reclaim", "16M");
@@ -746,7 +736,10 @@ SSW_BODY(fault, handed_over)
 			}
 			EXPECT_LE(OTHERS / 2, late);
 		}
-		/* Who waits for them is killed: nobody asks for what arrives then. */
+		/*
+		 * The process that waits for them is killed: nothing waits for these reads
+		 * when they complete.
+		 */
 		p = fault_out(PAGES, 2, false);
 		ASSERT_NE(NULL, p);
 		for (int i = 0; i < 20; i++) {
@@ -830,7 +823,7 @@ SSW_BODY(fault, zswap)
 
 #define LOADS	8
 
-/* Eight processes that fault at once, in each mode, then with all of them in turns. */
+/* Eight processes that fault at once, in each mode, then while the mode changes. */
 SSW_BODY(fault, many)
 {
 	static const char * const modes[] = { "direct", "bio", "auto", "off" };

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory control groups and per-core areas: limits are kept and counted, every
- * slot is charged to whom it belongs and uncharged once, and groups that are
- * removed with pages in swap do no harm.
+ * Memory control groups and per-core areas: limits are kept and counted, every slot is
+ * charged to its owner's group and uncharged once, and groups that are removed with pages
+ * in swap do no harm.
  */
-#include "ssw_body.h"
+#include <sys/stat.h>
+
+#include "harness.h"
 
 SSW_FIXTURE(group, SSW_NEED_ON | SSW_NEED_DIR)
 
@@ -81,7 +83,7 @@ static void uncharged(struct __test_metadata *_metadata, const char *group)
 		left = cg(group, "memory.swap.current", NULL);
 		if (!left)
 			break;
-		/* What was under writeback when it was freed goes when reclaim meets it. */
+		/* A page that was under writeback when it was freed goes when reclaim meets it. */
 		cg_reclaim(group);
 		usleep(20000);
 	}
@@ -147,7 +149,7 @@ static struct member member_start(const char *group, int cpu, size_t pages, uint
 	}
 }
 
-/* What is charged as swap is what is in the areas: after out, in, fork, drop. */
+/* The swap charged is the swap in the areas: after swap-out, swap-in, fork and drop. */
 SSW_BODY(group, current_is_what_is_in_swap)
 {
 	struct ssw_areas a;
@@ -182,7 +184,7 @@ SSW_BODY(group, current_is_what_is_in_swap)
 	}
 }
 
-/* memory.swap.max is kept, and memory.swap.events count what was refused. */
+/* memory.swap.max is kept, and memory.swap.events counts the refused pages. */
 SSW_BODY(group, limit_and_events)
 {
 	const long limit = 200;
@@ -271,7 +273,7 @@ SSW_BODY(group, removed)
 		ASSERT_EQ(0, cg_move("ssw-top/b", m[i].pid));
 	}
 	EXPECT_EQ(0, cg_remove("ssw-top/a")) TH_LOG("a group with pages in swap cannot be removed");
-	/* What was its is still counted above. */
+	/* Its charges are still counted in its parent. */
 	EXPECT_EQ(0, cg_disagrees("ssw-top"));
 	/* Read, dropped, ended with. */
 	EXPECT_TRUE(member_step(&m[0], CHECK)) TH_LOG("a page is wrong");

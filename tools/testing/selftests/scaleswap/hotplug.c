@@ -2,7 +2,7 @@
 /*
  * CPUs going offline and coming back while their areas are in use.
  */
-#include "ssw_test.h"
+#include "harness.h"
 
 SSW_FIXTURE(hotplug, SSW_NEED_ON | SSW_NEED_DIR | SSW_NEED_CG)
 

@@ -3,7 +3,7 @@
  * Large folios swap out to per-core areas in whole blocks, where the area is
  * a device, and split where it is a file or no block is free.
  */
-#include "ssw_test.h"
+#include "harness.h"
 
 SSW_FIXTURE(large, SSW_NEED_ON | SSW_NEED_BDEV | SSW_NEED_DIR | SSW_NEED_CG)
 
@@ -23,7 +23,7 @@ static long long thp_stat(int kb, const char *name)
 	return ssw_num(path);
 }
 
-/* Only folios of @kb, so that it is sure what is swapped out. 0: none. */
+/* Enable only folios of @kb, so that the test knows the size that is swapped out. 0: none. */
 static int thp_only(int kb)
 {
 	for (int k = 16; k <= 2048; k *= 2)

@@ -5,17 +5,19 @@
  * ScaleSwap's reads. One thread on one CPU makes the accesses, so the counts do not
  * depend on speed.
  */
-#include "ssw_fault.h"
+#include <sys/resource.h>
+
+#include "fault_harness.h"
 
 FAULT_FIXTURE(moved, SSW_NEED_ON | SSW_NEED_DIR)
 
-/* What is the same each time is the device, and so its number of pages. */
+/* The device is the same each time, and so is its number of pages. */
 #define AREA_PAGES	8000
 /* Within one page table, on whose borders readahead by address ends */
 #define MAP_PAGES	512
 /* No readahead is wider. Its blocks are aligned to this by slot. */
 #define WINDOW		16
-/* Those that are accessed have swapped out neighbours on both sides. */
+/* The pages that are accessed have swapped-out pages adjacent on both sides. */
 #define PAGES		(MAP_PAGES - 2 * WINDOW)
 #define QUARTER		(PAGES / 4)
 
@@ -27,7 +29,7 @@ struct moved_way {
 	bool alone;	/* No bios of several pages: with mode off, as the base kernel reads */
 };
 
-/* The first is what the others are compared with. */
+/* The others are compared with the first. */
 static const struct moved_way ways[] = {
 	{ "plain area, mode off, bios of one page", false, "off", true },
 	{ "plain area, mode auto", false, "auto", false },
@@ -154,7 +156,7 @@ static void forget_window(char *p)
 		(void)*(volatile char *)(p + i * SSW_PAGE);
 }
 
-/* Forwards, backwards, at random, and in pairs of neighbours */
+/* Forwards, backwards, at random, and in adjacent pairs */
 static long touch_all(char *p)
 {
 	long wrong = 0;

@@ -4,8 +4,11 @@
  * of the base kernel, bit for bit, and the decided one for the others.
  */
 #include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include "ssw_wide.h"
+
+#include "harness.h"
 
 #ifndef MADV_HWPOISON
 #define MADV_HWPOISON	100
@@ -65,7 +68,7 @@ SSW_TEST_F(pagemap, encoding)
 			EXPECT_TRUE(e & SSW_PM_SWAP) TH_LOG("type %d: %#llx", t,
 							    (unsigned long long)e);
 			EXPECT_FALSE(e & (SSW_PM_PRESENT | PM_FILE | PM_UFFD_WP));
-			/* 58 to 60 are nobody's. */
+			/* No area has codes 58 to 60. */
 			EXPECT_EQ(0, (e >> 58) & 7);
 			EXPECT_LT(0, off);
 			EXPECT_GE(WIDE_PAGES, off) TH_LOG("type %d: offset outside the area", t);
@@ -75,7 +78,7 @@ SSW_TEST_F(pagemap, encoding)
 			if (t < 23) {
 				EXPECT_EQ(t, low);
 				EXPECT_EQ(0, high) TH_LOG("type %d differs from the base", t);
-				/* What a reader who knows only the documented form sees. */
+				/* The value as a reader of the documented form decodes it. */
 				EXPECT_EQ(off, (e >> 5) & ((1ULL << 50) - 1));
 			} else {
 				EXPECT_EQ((t + 9) & 31, low) TH_LOG("type %d", t);
@@ -196,7 +199,7 @@ static void on_sigbus(int sig)
 	(void)sig;
 }
 
-/* Codes 23 to 31 are no areas' and mean what they mean in the base. */
+/* Codes 23 to 31 are no areas' and mean the same as in the base kernel. */
 SSW_TEST_F(pagemap, special_codes)
 {
 	int fd = uffd_open(UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_UNPOPULATED);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The boot parameter scaleswap=, as this kernel was booted: what it switched on, and that
-# names it does not know are warned about, by name, and ignored.
+# The boot parameter scaleswap=, as this kernel was booted: it switched the named parts on;
+# it warned about names that it does not know, and ignored them.
 . "$(dirname "$0")/common.sh"
 need_root
 [ -e $SYS/enabled ] || skip_all "a kernel without CONFIG_SCALESWAP"
@@ -25,7 +25,7 @@ for name in $(echo "$value" | tr , ' '); do
 	esac
 done
 
-# What the kernel said at boot, but for the command line and KUnit, which tries the parser.
+# The kernel's log of the boot, without the command line and KUnit, which tries the parser.
 boot_log() { dmesg | sed '/KTAP version/,$d' | grep -vi 'command line'; }
 
 enabled() { same "enabled with scaleswap=$value" $want "$(cat $SYS/enabled)"; }

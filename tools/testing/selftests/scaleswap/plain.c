@@ -3,7 +3,7 @@
  * Plain areas, with whatever is the most of them: on a kernel booted with and
  * without scaleswap, and on the base kernel, the results are the same.
  */
-#include "ssw_wide.h"
+#include "harness.h"
 
 SSW_FIXTURE(plain, SSW_NEED_DIR | SSW_NEED_CG)
 
@@ -77,7 +77,7 @@ SSW_TEST_F(plain, priorities)
 	EXPECT_EQ(0, ssw_wrong(p, 600, 1));
 }
 
-/* The kernel may be told to swap to a fixed set in turns: equal priorities. */
+/* With equal priorities the kernel swaps to a fixed set round-robin. */
 SSW_TEST_F(plain, equal_priorities_share)
 {
 	char *p = ssw_map(1200, false);

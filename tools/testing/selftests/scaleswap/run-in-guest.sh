@@ -1,19 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run ScaleSwap selftests in a throw-away guest: run-in-guest.sh [TEST[:CASE]...]
+# Run ScaleSwap selftests in a throw-away guest: run-in-guest.sh [all | TEST[:CASE]...]
 #
-# Takes the first NVMe drive for an ext4 that holds swap files, the others as spare
-# devices: everything on them is lost. TESTs are names in this directory (default: all);
-# TEST:CASE runs one case of a C test. Output is KTAP in the form of kselftest's runner:
-# each test's own lines behind "# ".
+# The first NVMe drive gets an ext4 that holds swap files, the others are spare devices:
+# everything on them is lost. A TEST is a name in this directory, TEST:CASE one case of a C
+# test or an argument of a shell test; "all", the default, is what kselftest's install wrote
+# to ../kselftest-list.txt. Output is KTAP in the form of kselftest's runner: each test's own
+# lines behind "# ".
 set -u
 DIR=$(cd "$(dirname "$0")" && pwd)
 case $DIR in /ssw/*) DIR=/selftests ;; esac
 
-ALL="param.sh off.sh bind areas alloc large swapoff hotplug badinput wide pagemap plain
-users shared uffd group cgroup1 counts deleg device discard slots fault moved faultdev faultstack faultgate faultwrite faultslow
-tools.sh workload.sh stress.sh"
-[ $# -gt 0 ] || set -- $ALL
+if [ "${*:-all}" = all ]; then
+	mapfile -t all < <(sed -n 's/^scaleswap://p' "$DIR/../kselftest-list.txt")
+	[ ${#all[@]} -gt 0 ] || { echo "run-in-guest.sh: there is no list of the tests" >&2; exit 2; }
+	set -- "${all[@]}"
+fi
 
 first=
 SSW_BDEVS=
@@ -51,7 +53,7 @@ for t in "$@"; do
 		bad=1
 		;;
 	esac
-	# Whatever a failed test left must not fail the next.
+	# What a failed test leaves must not fail the next.
 	mapfile -t lines </proc/swaps
 	for f in "${lines[@]}"; do
 		f=${f%%[[:space:]]*}

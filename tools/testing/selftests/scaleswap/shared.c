@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Slots that many share: thousands of references by fork and by KSM, given up
- * in random order, with some of the sharers writing.
+ * Slots with many references: thousands by fork and by KSM, dropped in random order, while
+ * some of the sharers write.
  *
- * A count above 62 needs a continuation in the base kernel; 3000 is far above
- * any count that a byte or two small fields could hold.
+ * A count above 62 needs a continuation in the base kernel; 3000 is far above any count
+ * that a byte or two small fields could hold.
  */
 #include <linux/futex.h>
+#include <sys/syscall.h>
 #include <time.h>
-#include "ssw_body.h"
+
+#include "harness.h"
 
 SSW_FIXTURE(shared, SSW_NEED_ON | SSW_NEED_DIR)
 
@@ -31,7 +33,7 @@ static uint64_t seed(void)
 	return s ? strtoull(s, NULL, 0) : (uint64_t)now.tv_nsec;
 }
 
-/* What a child does when it is its turn. */
+/* The child's part, once it is its turn. */
 enum { WAIT, LEAVE, READ, WRITE, OUT };
 
 struct family {
@@ -41,8 +43,8 @@ struct family {
 };
 
 /*
- * A child of many: it touches as little as it can before its turn, so that
- * thousands fit, and it tells nobody but by its exit status.
+ * One child of many. It touches as little as it can before its turn, so that thousands fit,
+ * and reports by its exit status only.
  */
 static void child(struct family *fam, int me, char *p, size_t pages, uint64_t gen, int cpus)
 {
@@ -77,7 +79,7 @@ static void turn(struct family *fam, int nr, int what)
 	syscall(SYS_futex, &fam->todo[nr], FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Have each child its turn, in random order, and wait for it. */
+/* Let the children run one by one, in random order, and wait for each. */
 static void in_turn(struct __test_metadata *_metadata, struct family *fam, pid_t *kids, int n,
 		    uint64_t rnd)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a slot's word says of who refers to the slot, read from debugfs; and that
- * slots which only the swap cache still refers to are not lost.
+ * The references that a slot's word records, read from debugfs; and that slots with no
+ * reference but the swap cache's are not lost.
  */
-#include "ssw_body.h"
+#include "harness.h"
 
 SSW_FIXTURE(slots, SSW_NEED_ON | SSW_NEED_DIR)
 
@@ -81,7 +81,7 @@ SSW_BODY(slots, who_refers)
 	if (!pid) {
 		char *q = ssw_map(1, false);
 
-		/* Of its own, under its own number. */
+		/* Its own slots, under its own number. */
 		ssw_stamp(q, 1, 5);
 		if (ssw_pageout(q, 1) != 1 || look(q, &other) || strcmp(other.kind, "excl") ||
 		    other.mm == w.mm || other.vpn != (uintptr_t)q / SSW_PAGE)

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stamp - a memory workload whose every page says whose it is.
+ * stamp - a memory workload whose every page names its owner
  *
- * A swap path that mixes pages up goes unseen by workloads that fill all
- * pages with the same byte. Here a page carries who wrote it, at which
- * address and in which generation, several times over, and is checked each
- * time the workload comes back to it.
+ * A swap path that mixes pages up goes unseen by workloads that fill all pages with the
+ * same byte. Here each page carries its writer, its address and its generation, several
+ * times over, and is checked each time the workload comes back to it.
  *
- * Results are key=value lines on stdout. Exit status: 0 all pages right,
- * 1 at least one wrong page (the first few are decoded), 2 the workload
- * could not run (bad options, no memory, a worker killed).
+ * Results are key=value lines on stdout. Exit status: 0 all pages right, 1 at least one
+ * wrong page (the first few are decoded), 2 the workload could not run (bad options, no
+ * memory, a worker killed).
  */
 #define _GNU_SOURCE
 #include <errno.h>

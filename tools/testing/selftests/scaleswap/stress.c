@@ -20,11 +20,17 @@
  * over; 2 it could not run; 3 no progress (what hangs is shown).
  */
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
-#include "ssw_body.h"
+
+#include "area_util.h"
 
 #define MAX_WORKERS	64
 #define MAGIC		0x53535753u
@@ -102,7 +108,7 @@ static void die(const char *fmt, ...)
 
 /* --- pages ----------------------------------------------------------------- */
 
-/* Who stamped a page last, and how often it was; generation 0 is never stamped. */
+/* The worker that stamped a page last, and its generation; 0 is never stamped. */
 struct meta {
 	uint32_t owner, gen;
 };
@@ -257,7 +263,7 @@ static void step(struct slot *me, struct region *r)
 
 /* --- workers ---------------------------------------------------------------- */
 
-/* Wait for a child. What the OOM killer took under a limit is no error. */
+/* Wait for a child. A child killed by the OOM killer under a limit is no error. */
 static void reap(struct slot *me, pid_t pid)
 {
 	int ret = ssw_join(pid);
@@ -430,7 +436,7 @@ static void worker(int nr, enum kind kind, uint64_t life)
 	if (!map_region(me, &r, pages, kind, fd))
 		_exit(41);
 	if (opt.spoil && !nr) {
-		/* What a mixed-up swap path would do: one page in two places. */
+		/* The effect of a mixed-up swap path: one page in two places. */
 		stamp(&r, 0);
 		stamp(&r, 1);
 		memcpy(r.p, r.p + SSW_PAGE, SSW_PAGE);
@@ -470,7 +476,7 @@ static void worker(int nr, enum kind kind, uint64_t life)
 	_exit(me->wrong ? 1 : 0);
 }
 
-/* --- what disturbs them --------------------------------------------------------- */
+/* --- disturbances --------------------------------------------------------------- */
 
 static void pause_ms(unsigned int most)
 {
@@ -921,7 +927,6 @@ int main(int argc, char **argv)
 	struct timespec ts;
 	bool good = true;
 
-	(void)test_harness_run;		/* of the header that the tests share */
 	clock_gettime(CLOCK_REALTIME, &ts);
 	opt.seed = ts.tv_nsec ^ ts.tv_sec << 20;
 	parse(argc, argv);

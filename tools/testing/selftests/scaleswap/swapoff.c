@@ -3,8 +3,12 @@
  * swapoff: under load, of the last area, of an area whose home CPU is
  * offline, cut short by a signal, in the middle of allocations.
  */
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/sysinfo.h>
 #include <sys/time.h>
-#include "ssw_test.h"
+
+#include "harness.h"
 
 SSW_FIXTURE(swapoff, SSW_NEED_ON | SSW_NEED_DIR | SSW_NEED_CG)
 
@@ -131,8 +135,8 @@ static void on_alarm(int sig)
 }
 
 /*
- * A signal ends swapoff between two address spaces; what is left of the area
- * has to go on as before. So: many processes with pages in it.
+ * A signal ends swapoff between two address spaces; the rest of the area has to go on as
+ * before. Hence many processes with pages in it.
  */
 SSW_TEST_F(swapoff, interrupted)
 {
@@ -215,7 +219,7 @@ SSW_TEST_F(swapoff, interrupted)
 	EXPECT_LE(300 - SMALL, per[t]) TH_LOG("the area is not allocated from after EINTR");
 	EXPECT_EQ(0, ssw_area(t, "allocs_foreign"));
 
-	/* The second time it goes through, and nobody lost a page. */
+	/* The second swapoff goes through, and no page is lost. */
 	EXPECT_EQ(0, ssw_swapoff(ssw_file(0)));
 	EXPECT_EQ(0, ssw_swapoff(ssw_file(1)));
 	EXPECT_EQ(0, ssw_area_count());

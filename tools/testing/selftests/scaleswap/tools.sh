@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What the system's own programs show with many areas: mkswap, swapon, swapoff, free,
-# /proc/swaps, /proc/meminfo.
+# The system's own programs with many areas: mkswap, swapon, swapoff, free, /proc/swaps,
+# /proc/meminfo.
 . "$(dirname "$0")/common.sh"
 need_root
 need_on
@@ -128,7 +128,7 @@ sysctl_program() {
 	sysctl -w vm.scaleswap.bind=off >/dev/null
 }
 
-# The user tool on the real kernel: what it sets up is used, shown, and taken away.
+# The user tool on the real kernel: areas that it sets up are used, shown, and removed.
 user_tool() {
 	local n
 	scaleswap --version >/dev/null 2>&1 || return 4

@@ -6,7 +6,10 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
-#include "ssw_body.h"
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "harness.h"
 
 SSW_FIXTURE(uffd, SSW_NEED_ON | SSW_NEED_DIR)
 
@@ -206,7 +209,7 @@ SSW_BODY(uffd, move_swapped)
 	close(fd);
 }
 
-/* Moving while somebody else pushes the same pages out. */
+/* Move pages while another process pushes the same pages out. */
 SSW_BODY(uffd, move_while_swapping)
 {
 	struct ssw_areas a;

@@ -5,9 +5,12 @@
  * and unmap them. Each ends with nothing left in swap.
  */
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
-#include "ssw_body.h"
+
+#include "harness.h"
 
 SSW_FIXTURE(users, SSW_NEED_ON | SSW_NEED_DIR)
 
@@ -126,7 +129,7 @@ SSW_BODY(users, munmap_in_pieces)
 	EXPECT_GE(used - PAGES / 2 + SSW_SLACK,
 		  ssw_used_at_most(used - PAGES / 2 + SSW_SLACK))
 		TH_LOG("unmapping swapped pages does not free their slots");
-	/* The way of a debugger: somebody else's access swaps them in. */
+	/* Swap in by another process' access, as a debugger does. */
 	for (int i = 4; i < PAGES; i += 16) {
 		to.iov_base = copy + i * SSW_PAGE;
 		from.iov_base = p + i * SSW_PAGE;
@@ -216,7 +219,7 @@ SSW_BODY(users, shared_memory)
 	EXPECT_EQ(0, ssw_wrong(p + 400 * SSW_PAGE, PAGES - 400, 7));
 }
 
-/* Push a file's pages out: they are nobody's mapping, so by reclaim. */
+/* Push a file's pages out. No process maps them, so by reclaim. */
 static long long reclaim_file(long long want)
 {
 	long long used = 0;
@@ -491,7 +494,7 @@ SSW_BODY(users, huge_partly_out)
 
 /* --- madvise, process_madvise, mremap, mlock -------------------------------- */
 
-/* MADV_PAGEOUT here was in all the others; so: of somebody else's pages. */
+/* All other tests use MADV_PAGEOUT for their own pages; here another process' pages. */
 SSW_BODY(users, process_madvise)
 {
 	struct ssw_areas a;
@@ -518,7 +521,7 @@ SSW_BODY(users, process_madvise)
 				usleep(1000);
 			if (ssw_where(p, PAGES, where))
 				_exit(2);
-			/* Where the one who asked is at home. */
+			/* In the area of the CPU that asked for it. */
 			step[1] = where[a.type[a.n - 1]];
 			wrong += ssw_wrong(p, PAGES, gen);
 		}
@@ -626,7 +629,7 @@ SSW_BODY(users, mprotect_and_advice)
 	ssw_evict("ssw");
 	EXPECT_EQ(0, madvise(p, PAGES * SSW_PAGE, MADV_POPULATE_READ));
 	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
-	/* Given up while out: zeroes, or what was there, never something else. */
+	/* Freed while out: zeroes or the old contents, never anything else. */
 	ssw_pageout(p, PAGES);
 	ssw_evict("ssw");
 	ASSERT_EQ(0, madvise(p, 300 * SSW_PAGE, MADV_FREE));

@@ -3,7 +3,11 @@
  * 247 areas at once: the limit, the types, the sums, and the data, above all
  * of types that do not fit a signed char or the base's five bits.
  */
-#include "ssw_wide.h"
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/sysinfo.h>
+
+#include "harness.h"
 
 SSW_FIXTURE(wide, SSW_NEED_ON | SSW_NEED_DIR | SSW_NEED_CG)
 
@@ -109,7 +113,7 @@ SSW_TEST_F(wide, limit_and_types)
 	EXPECT_FALSE(ssw_area_exists(max));
 	check_sums(_metadata, "after a 248th swapon");
 
-	/* A type that is given up is the next one given. */
+	/* A type that becomes free is the next one given. */
 	for (size_t i = 0; i < ARRAY_SIZE(again); i++) {
 		ASSERT_EQ(0, ssw_swapoff(wide_file(again[i])));
 		EXPECT_FALSE(ssw_area_exists(again[i]));

@@ -16,7 +16,7 @@ sees_a_mix_up() {
 
 homes() { cat $SYS/areas/*/allocs_home | awk '{ s += $1 } END { print s }'; }
 
-# Every CPU has an area with room: nobody takes from another's.
+# Every CPU has an area with room: none allocates from another's.
 pinned_use_own_area() {
 	local a n size=64 kb=65536
 	n=$(online_cpus | wc -l)
@@ -68,14 +68,14 @@ file_on_tmpfs() {
 	mkdir -p /tmp/ssw-tmpfs
 	mount -t tmpfs -o size=128m tmpfs /tmp/ssw-tmpfs || fail "cannot mount a tmpfs" || return 1
 	before=$(vmstat pswpout)
-	# Pages of a file that nobody maps: written, pushed out, read back.
+	# Pages of a file that is not mapped: written, pushed out, read back.
 	# shellcheck disable=SC2016
 	in_group 16 bash -c '
 		cd /tmp/ssw-tmpfs
 		mkfifo pipe
 		for i in 1 2 3 4; do
-			# Whole pages: what is written in pieces becomes active, and in a small group,
-			# whose statistics are late, active pages are not reclaimed at all for a while.
+			# Whole pages: a page written in pieces becomes active. In a small group, whose
+			# statistics are late, active pages are not reclaimed at all for a while.
 			dd if=pipe of=file$i bs=65536 iflag=fullblock 2>/dev/null &
 			head -c 8388608 /dev/urandom | tee pipe | md5sum >sum$i && wait $! || exit 1
 		done

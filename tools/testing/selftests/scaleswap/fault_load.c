@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The workload of fault-loop.sh: faultload SECONDS PROCESSES PAGES GROUP [lossy]
+ * The workload of faultloop.sh: fault_load SECONDS PROCESSES PAGES GROUP [lossy]
  *
  * Processes in the memory cgroup GROUP stamp PAGES pages each, have them swapped out and
  * look at them again, and at the clock. Ends after SECONDS or with SIGTERM. Says how far
  * it is every minute, and at once when a fault takes over 25 s or a page is wrong; status
  * 1 then. With "lossy" pages may get lost (SIGBUS), as when a drive is pulled out.
  */
-#include "ssw_fault.h"
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "fault_util.h"
 
 static volatile int over;
 
@@ -26,17 +30,16 @@ int main(int argc, char **argv)
 	char what[32];
 
 	if (argc < 5 || n <= 0 || n > 64 || atoi(argv[3]) < 2) {
-		fprintf(stderr, "usage: faultload SECONDS PROCESSES PAGES GROUP [lossy]\n");
+		fprintf(stderr, "usage: fault_load SECONDS PROCESSES PAGES GROUP [lossy]\n");
 		return 2;
 	}
-	(void)test_harness_run;	/* No tests here */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	/* In the group that is reclaimed: what is on a drive that goes is lost. */
 	mlockall(MCL_CURRENT | MCL_FUTURE);
 	l = ssw_shared(n * sizeof(*l));
 	if (!l || ssw_cgroup_enter(argv[4]) ||
 	    fault_load_start(l, n, false, atoi(argv[3]), argv[4])) {
-		fprintf(stderr, "faultload: cannot start: %s\n", strerror(errno));
+		fprintf(stderr, "fault_load: cannot start: %s\n", strerror(errno));
 		return 2;
 	}
 	signal(SIGTERM, term);
@@ -48,7 +51,10 @@ int main(int argc, char **argv)
 		longest = fault_load_longest(l, n);
 		if (longest >= told) {
 			printf("# a fault took %lld ms\n", longest / 1000000);
-			/* Said once for each longer one; the load goes on, to see if it ends. */
+			/*
+			 * Say each longer one once; the load goes on, to see whether the
+			 * fault completes.
+			 */
 			told = longest + 1000000000LL;
 		}
 		bad = FAULT_SUM(l, n, wrong) || (!lossy && FAULT_SUM(l, n, lost));
@@ -70,7 +76,7 @@ int main(int argc, char **argv)
 		bad = 1;
 	if (fault_load_longest(l, n) > longest)
 		longest = fault_load_longest(l, n);
-	fault_load_print("faultload", l, n);
+	fault_load_print("fault_load", l, n);
 	if (longest >= FAULT_HANG_NS) {
 		printf("# a fault took %lld ms, more than %lld s\n", longest / 1000000,
 		       FAULT_HANG_NS / 1000000000);

@@ -4,11 +4,16 @@
  * limits, resets, CPUs that go, and drives that are pulled out under load. The last
  * tests leave the machine with a drive less: they stand at the end.
  */
-#include "ssw_fault.h"
 #include <glob.h>
+#include <limits.h>
 #include <linux/loop.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
-FAULT_FIXTURE(faultdev, SSW_NEED_ON | SSW_NEED_DIR)
+#include "fault_harness.h"
+
+FAULT_FIXTURE(fault_device, SSW_NEED_ON | SSW_NEED_DIR)
 
 #define PAGES	FAULT_PAGES
 #define OTHERS	FAULT_OTHERS
@@ -17,7 +22,7 @@ FAULT_FIXTURE(faultdev, SSW_NEED_ON | SSW_NEED_DIR)
 /* --- which device can do what ------------------------------------------------- */
 
 /* A file system that leaves the I/O to the block layer is as good as the drive. */
-SSW_BODY(faultdev, ext4_file)
+SSW_BODY(fault_device, ext4_file)
 {
 	static const struct fault_way ways[] = {
 		{ "direct", .direct = true }, { "off" },
@@ -30,7 +35,7 @@ SSW_BODY(faultdev, ext4_file)
 }
 
 /* Sectors of a partition do not begin with those of the drive. */
-SSW_BODY(faultdev, partition)
+SSW_BODY(fault_device, partition)
 {
 	static const struct fault_way ways[] = {
 		{ "direct", .direct = true }, { "bio", .bio = true }, { "off" },
@@ -48,7 +53,7 @@ SSW_BODY(faultdev, partition)
 }
 
 /* It is a queue of its own, but has no poll queues. */
-SSW_BODY(faultdev, loop_device)
+SSW_BODY(fault_device, loop_device)
 {
 	static const struct fault_way ways[] = {
 		{ "auto", .irq = true, .no_poll = true },
@@ -79,11 +84,11 @@ SSW_BODY(faultdev, loop_device)
 	unlink(ssw_file(0));
 }
 
-SSW_BODY(faultdev, null_blk_with_poll_queues)
+SSW_BODY(fault_device, null_blk_with_poll_queues)
 {
 	static const struct fault_way ways[] = {
 		{ "auto", .bio = true }, { "bio", .bio = true },
-		/* It has none of the one kind, so the other is what was not asked for. */
+		/* It has no private queues, and its poll queues were not asked for. */
 		{ "direct", .irq = true, .no_poll = true }, { "off" },
 	};
 	int ret;
@@ -97,7 +102,7 @@ SSW_BODY(faultdev, null_blk_with_poll_queues)
 	fault_nullb_gone();
 }
 
-SSW_BODY(faultdev, null_blk_without)
+SSW_BODY(fault_device, null_blk_without)
 {
 	static const struct fault_way ways[] = {
 		{ "auto", .irq = true, .no_poll = true },
@@ -115,7 +120,7 @@ SSW_BODY(faultdev, null_blk_without)
 }
 
 /* A synchronous device is done before anybody could poll; it counts nothing. */
-SSW_BODY(faultdev, ram_disk)
+SSW_BODY(fault_device, ram_disk)
 {
 	struct fault_count c;
 	char *p;
@@ -192,20 +197,20 @@ static void reset_under_load(struct __test_metadata *_metadata, const char *mode
 	}
 }
 
-SSW_BODY(faultdev, resets_direct)
+SSW_BODY(fault_device, resets_direct)
 {
 	NEED_QUEUES();
 	reset_under_load(_metadata, "direct", "100");
 }
 
-/* What was handed over is under way longer, so more of it is when the reset comes. */
-SSW_BODY(faultdev, resets_handed_over)
+/* Reads that were handed over are in flight longer, so more of them are when the reset comes. */
+SSW_BODY(fault_device, resets_handed_over)
 {
 	NEED_QUEUES();
 	reset_under_load(_metadata, "direct", "0");
 }
 
-SSW_BODY(faultdev, resets_bio)
+SSW_BODY(fault_device, resets_bio)
 {
 	NEED_QUEUES();
 	reset_under_load(_metadata, "bio", "100");
@@ -248,7 +253,7 @@ static void queue_timeout(const char *dev, const char *ms)
 	ssw_write(path, ms);
 }
 
-SSW_BODY(faultdev, stops_answering)
+SSW_BODY(fault_device, stops_answering)
 {
 	struct fault_load *l = ssw_shared(LOADS * sizeof(*l));
 	char was[32], queue_was[32], path[128];
@@ -293,7 +298,7 @@ SSW_BODY(faultdev, stops_answering)
 
 /* --- drives that go ------------------------------------------------------------------ */
 
-/* Where the drive sits; what is removed and found again. */
+/* The drive's PCI device, which is removed and found again. */
 static int pci_of(const char *dev, char *pci)
 {
 	char path[128];
@@ -352,7 +357,7 @@ static bool third_drive(char *dev, size_t len)
  * The drive goes in the middle of a swapoff, which has the device open and can end. Pages
  * that were there are lost, all others are right.
  */
-SSW_BODY(faultdev, swapoff_of_a_drive_that_goes)
+SSW_BODY(fault_device, swapoff_of_a_drive_that_goes)
 {
 	const size_t pages = 12000;
 	struct fault_load *l = ssw_shared(sizeof(*l));
@@ -407,11 +412,11 @@ SSW_BODY(faultdev, swapoff_of_a_drive_that_goes)
 }
 
 /*
- * A drive goes while others swap to it and to the rest. Who has pages on it gets SIGBUS,
- * as in the base kernel; nothing hangs, and the rest goes on. The area itself stays, as
- * there too: swapoff(2) has to open the device, which is gone.
+ * A drive goes while processes swap to it and to the other drives. A process that has pages
+ * on it gets SIGBUS, as in the base kernel; nothing hangs, and swapping to the others goes
+ * on. The area stays, also as there: swapoff(2) has to open the device, which is gone.
  */
-SSW_BODY(faultdev, removed)
+SSW_BODY(fault_device, removed)
 {
 	struct fault_load *l = ssw_shared((LOADS + 1) * sizeof(*l)), *own = l + LOADS;
 	char pci[PATH_MAX], dev[64], *p;
@@ -475,10 +480,10 @@ SSW_BODY(faultdev, removed)
 /* --- limits -------------------------------------------------------------------------- */
 
 /*
- * A limit that somebody has set is kept: what it is for does not go past it. The drive
- * keeps the machinery for limits for good, so this is the last test.
+ * A limit that the administrator sets is kept: reads that it applies to do not bypass it.
+ * The drive keeps the code for limits enabled until it goes, so this is the last test.
  */
-SSW_BODY(faultdev, limited)
+SSW_BODY(fault_device, limited)
 {
 	char limit[96], dev[64], *p;
 	struct fault_count c;

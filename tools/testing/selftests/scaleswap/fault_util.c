@@ -1,31 +1,28 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
- * What the tests of critical faults share: tunables, counters, interrupts, pages that
- * are really out, and processes that fault on their pages and look at the clock.
+ * fault_util.c - critical faults for the ScaleSwap selftests: tunables, counters, interrupts,
+ * pages that are really out, and processes that fault on their pages and look at the clock
  */
-#ifndef SSW_FAULT_H
-#define SSW_FAULT_H
-
-#include "ssw_body.h"
+#include <dirent.h>
 #include <limits.h>
 #include <linux/kernel-page-flags.h>
 #include <setjmp.h>
-#include <stddef.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <time.h>
 
-#define FAULT		SSW_SYS "/fault/"
-#define CLUSTER		"/proc/sys/vm/page-cluster"
-#define VMA_RA		"/sys/kernel/mm/swap/vma_ra_enabled"
+#include "fault_util.h"
 
 #ifndef MADV_REMOVE
 #define MADV_REMOVE	9
 #endif
 
-/* --- tunables and counters ------------------------------------------------ */
+/* --- tunables and counters ----------------------------------------------- */
 
-static inline int fault_set(const char *name, const char *value)
+int fault_set(const char *name, const char *value)
 {
 	char path[128];
 
@@ -33,7 +30,7 @@ static inline int fault_set(const char *name, const char *value)
 	return ssw_write(path, value);
 }
 
-static inline long long fault_num(const char *name)
+long long fault_num(const char *name)
 {
 	char path[128];
 
@@ -41,7 +38,7 @@ static inline long long fault_num(const char *name)
 	return ssw_num(path);
 }
 
-static inline bool fault_is(const char *mode)
+bool fault_is(const char *mode)
 {
 	char now[32];
 
@@ -49,7 +46,7 @@ static inline bool fault_is(const char *mode)
 }
 
 /* The mode stays off if the kernel was booted without the mechanism. */
-static inline void fault_defaults(void)
+void fault_defaults(void)
 {
 	fault_set("mode", "auto");
 	fault_set("poll_us", "100");
@@ -59,15 +56,8 @@ static inline void fault_defaults(void)
 	ssw_write(VMA_RA, "true");
 }
 
-/* All that is counted, to be subtracted from what it is later. */
-struct fault_count {
-	long long direct, bio, irq, late, again;
-	long long no_poll, busy, down, unfit, limited;
-	long long pswpin, major, irqs;
-};
-
 /* Interrupts of the I/O queues of a controller ("nvme1"), or of all (""). */
-static inline long long fault_irqs(const char *ctrl)
+long long fault_irqs(const char *ctrl)
 {
 	FILE *f = fopen("/proc/interrupts", "re");
 	static char line[16384];
@@ -104,7 +94,7 @@ static inline long long fault_irqs(const char *ctrl)
 	return sum;
 }
 
-static inline void fault_read(struct fault_count *c, const char *ctrl)
+void fault_read(struct fault_count *c, const char *ctrl)
 {
 	struct rusage u;
 
@@ -124,8 +114,8 @@ static inline void fault_read(struct fault_count *c, const char *ctrl)
 	c->major = u.ru_majflt;
 }
 
-/* What has been added since @from was read. */
-static inline struct fault_count fault_since(const struct fault_count *from, const char *ctrl)
+/* All counts since @from was read. */
+struct fault_count fault_since(const struct fault_count *from, const char *ctrl)
 {
 	struct fault_count c;
 
@@ -146,7 +136,7 @@ static inline struct fault_count fault_since(const struct fault_count *from, con
 	return c;
 }
 
-static inline void fault_print(const char *what, const struct fault_count *c)
+void fault_print(const char *what, const struct fault_count *c)
 {
 	printf("# %s: %lld major faults, %lld pages read, %lld interrupts; direct %lld, bio %lld, irq %lld",
 	       what, c->major, c->pswpin, c->irqs, c->direct, c->bio, c->irq);
@@ -154,13 +144,13 @@ static inline void fault_print(const char *what, const struct fault_count *c)
 	       c->late, c->again, c->no_poll, c->busy, c->down, c->unfit, c->limited);
 }
 
-/* --- devices --------------------------------------------------------------- */
+/* --- devices ------------------------------------------------------------- */
 
 /*
- * The controller of an NVMe drive or partition, such as "nvme1"; "" for what is none. With
- * CONFIG_NVME_MULTIPATH the drive's name begins with the number of its subsystem.
+ * The controller of an NVMe drive or partition, such as "nvme1"; "" for any other device.
+ * With CONFIG_NVME_MULTIPATH the drive's name begins with the number of its subsystem.
  */
-static inline const char *fault_ctrl(const char *dev)
+const char *fault_ctrl(const char *dev)
 {
 	static char buf[4][32];
 	static int at;
@@ -182,7 +172,7 @@ static inline const char *fault_ctrl(const char *dev)
 }
 
 /* A file of /sys/class/block/DEV/; a number, or SSW_NO_VALUE. */
-static inline long long fault_dev(const char *dev, const char *file)
+long long fault_dev(const char *dev, const char *file)
 {
 	char path[256];
 
@@ -191,7 +181,7 @@ static inline long long fault_dev(const char *dev, const char *file)
 }
 
 /* A path below /sys/class/nvme/, such as "nvme1/serial"; without the spaces at its end. */
-static inline int fault_nvme_str(const char *ctrl, const char *file, char *buf, size_t len)
+int fault_nvme_str(const char *ctrl, const char *file, char *buf, size_t len)
 {
 	char path[320];
 	int ret;
@@ -203,15 +193,15 @@ static inline int fault_nvme_str(const char *ctrl, const char *file, char *buf, 
 	return ret;
 }
 
-static inline long long fault_nvme_num(const char *ctrl, const char *file)
+long long fault_nvme_num(const char *ctrl, const char *file)
 {
 	char buf[32];
 
 	return fault_nvme_str(ctrl, file, buf, sizeof(buf)) > 0 ? atoll(buf) : SSW_NO_VALUE;
 }
 
-/* The drive with this serial number: the guest "stack" has some that are not as others. */
-static inline bool fault_drive(const char *serial, char *dev, size_t len)
+/* Find the drive with this serial number: the guest "stack" has some with faults. */
+bool fault_drive(const char *serial, char *dev, size_t len)
 {
 	char its[64];
 
@@ -224,25 +214,25 @@ static inline bool fault_drive(const char *serial, char *dev, size_t len)
 	return false;
 }
 
-static inline bool fault_can_direct(const char *dev)
+bool fault_can_direct(const char *dev)
 {
 	return fault_dev(dev, "device/swap_queues") > 0;
 }
 
-static inline bool fault_can_bio(const char *dev)
+bool fault_can_bio(const char *dev)
 {
 	return fault_dev(dev, "queue/io_poll") == 1;
 }
 
-static inline bool fault_booted_with(const char *word)
+bool fault_booted_with(const char *word)
 {
 	char line[4096];
 
 	return ssw_read("/proc/cmdline", line, sizeof(line)) > 0 && strstr(line, word);
 }
 
-/* Lines of the kernel log that have @a, and behind it @b. */
-static inline int fault_said(const char *a, const char *b)
+/* How many lines of the kernel log have @a, and behind it @b. */
+int fault_said(const char *a, const char *b)
 {
 	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC), found = 0;
 	char line[8192], *p;
@@ -254,7 +244,7 @@ static inline int fault_said(const char *a, const char *b)
 		if (n < 0)
 			continue;
 		line[n] = 0;
-		/* Not what belongs to the line, but is none of its text. */
+		/* Cut the key=value lines off, which are no text of the message. */
 		line[strcspn(line, "\n")] = 0;
 		p = strstr(line, a);
 		found += p && strstr(p + strlen(a), b);
@@ -263,7 +253,7 @@ static inline int fault_said(const char *a, const char *b)
 	return found;
 }
 
-static inline int fault_reset(const char *ctrl)
+int fault_reset(const char *ctrl)
 {
 	char path[96];
 
@@ -271,12 +261,64 @@ static inline int fault_reset(const char *ctrl)
 	return ssw_write(path, "1");
 }
 
-/* --- RAM devices with poll queues ------------------------------------------- */
+/* A swapoff that must end, whether it succeeds or not: 0, -errno, or -ETIMEDOUT. */
+int fault_swapoff(const char *path, int seconds)
+{
+	pid_t pid = ssw_fork();
+	int status;
 
-#define FAULT_NULLB	"/dev/sswpoll"
-#define FAULT_NULLB_DIR	"/sys/kernel/config/nullb/"
+	if (pid < 0)
+		return -errno;
+	if (!pid)
+		_exit(-ssw_swapoff(path));
+	for (int i = 0; i < seconds * 100; i++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
+		usleep(10000);
+	}
+	kill(pid, SIGKILL);
+	return -ETIMEDOUT;
+}
 
-static inline int fault_nullb_set(const char *name, const char *file, const char *value)
+/* A value of a group's io.stat for a device; 0 while there is none. */
+long long fault_group_io(const char *group, const char *dev, const char *key)
+{
+	char path[256], line[512], id[32], *p;
+	long long found = 0;
+	struct stat st;
+	FILE *f;
+
+	snprintf(path, sizeof(path), SSW_CG "/%s/io.stat", group);
+	if (stat(dev, &st))
+		return SSW_NO_VALUE;
+	f = fopen(path, "re");
+	if (!f)
+		return SSW_NO_VALUE;
+	snprintf(id, sizeof(id), "%u:%u ", major(st.st_rdev), minor(st.st_rdev));
+	while (fgets(line, sizeof(line), f)) {
+		p = strncmp(line, id, strlen(id)) ? NULL : strstr(line, key);
+		if (p)
+			found = atoll(p + strlen(key));
+	}
+	fclose(f);
+	return found;
+}
+
+/* Why a test of polled reads cannot run here. What should be there and is not, fails. */
+const char *fault_cannot(void)
+{
+	if (access(FAULT "mode", F_OK))
+		return "the kernel has no CONFIG_SCALESWAP_POLL";
+	if (fault_is("off"))
+		return "the kernel was booted without poll in scaleswap=";
+	if (!ssw_bdev(0))
+		return "SSW_BDEVS names no spare block device";
+	return NULL;
+}
+
+/* --- RAM devices with poll queues ---------------------------------------- */
+
+int fault_nullb_set(const char *name, const char *file, const char *value)
 {
 	char path[128];
 
@@ -284,7 +326,7 @@ static inline int fault_nullb_set(const char *name, const char *file, const char
 	return ssw_write(path, value);
 }
 
-static inline void fault_nullb_gone_at(const char *name)
+void fault_nullb_gone_at(const char *name)
 {
 	char path[128];
 
@@ -295,7 +337,7 @@ static inline void fault_nullb_gone_at(const char *name)
 	rmdir(path);
 }
 
-static inline void fault_nullb_gone(void)
+void fault_nullb_gone(void)
 {
 	fault_nullb_gone_at("sswpoll");
 }
@@ -304,8 +346,7 @@ static inline void fault_nullb_gone(void)
  * A small one, /dev/@name, with @poll poll queues. The other queue has room for @depth
  * requests, and takes @ns for each; NULL: as null_blk does by itself.
  */
-static inline int fault_nullb_at(const char *name, const char *poll, const char *depth,
-				 const char *ns)
+int fault_nullb_at(const char *name, const char *poll, const char *depth, const char *ns)
 {
 	const char * const set[][2] = {
 		{ "size", "32" }, { "blocksize", "4096" }, { "memory_backed", "1" },
@@ -330,47 +371,15 @@ static inline int fault_nullb_at(const char *name, const char *poll, const char 
 	return ret;
 }
 
-static inline int fault_nullb(const char *poll, const char *depth, const char *ns)
+int fault_nullb(const char *poll, const char *depth, const char *ns)
 {
 	return fault_nullb_at("sswpoll", poll, depth, ns);
 }
 
-/* Why a test of polled reads cannot run here. What should be there and is not, fails. */
-static inline const char *fault_cannot(void)
-{
-	if (access(FAULT "mode", F_OK))
-		return "the kernel has no CONFIG_SCALESWAP_POLL";
-	if (fault_is("off"))
-		return "the kernel was booted without poll in scaleswap=";
-	if (!ssw_bdev(0))
-		return "SSW_BDEVS names no spare block device";
-	return NULL;
-}
-
-#define NEED_FAULT()					\
-	do {						\
-		const char *_why = fault_cannot();	\
-							\
-		if (_why)				\
-			SKIP(return, "%s", _why);	\
-	} while (0)
-
-/* Drives with private queues, and with poll queues for bios. */
-#define NEED_QUEUES()							\
-	do {								\
-		NEED_FAULT();						\
-		if (fault_booted_with("nvme.swap_queues=0"))		\
-			SKIP(return, "booted with nvme.swap_queues=0");	\
-		ASSERT_TRUE(fault_can_direct(ssw_bdev(0)))		\
-			TH_LOG("%s has no private queues", ssw_bdev(0)); \
-		ASSERT_TRUE(fault_can_bio(ssw_bdev(0)))			\
-			TH_LOG("%s has no poll queues", ssw_bdev(0));	\
-	} while (0)
-
-/* --- pages that are out ----------------------------------------------------- */
+/* --- pages that are out -------------------------------------------------- */
 
 /* Out of the swap cache, too. Pages under writeback take their time to go. */
-static inline long long fault_evict(const char *group)
+long long fault_evict(const char *group)
 {
 	long long left = 0;
 
@@ -385,7 +394,7 @@ static inline long long fault_evict(const char *group)
 }
 
 /* Pages as of ssw_map(); @shared: of shared memory, which lies in a tmpfs. */
-static inline char *fault_map(size_t pages, bool shared)
+static char *fault_map(size_t pages, bool shared)
 {
 	void *p;
 
@@ -399,7 +408,7 @@ static inline char *fault_map(size_t pages, bool shared)
  * Stamped pages of which none is in memory. The process' other pages stay where they
  * are, so that each fault is one of these.
  */
-static inline char *fault_out(size_t pages, uint64_t gen, bool shared)
+char *fault_out(size_t pages, uint64_t gen, bool shared)
 {
 	char *p;
 
@@ -416,8 +425,20 @@ static inline char *fault_out(size_t pages, uint64_t gen, bool shared)
 	return p;
 }
 
+/* @pages of @gen, touched and swapped out by @cpu. Are all of them in area @type? */
+bool fault_out_by(int cpu, int type, char *p, size_t pages, uint64_t gen)
+{
+	long per[258];
+
+	if (ssw_pin(cpu))
+		return false;
+	ssw_stamp(p, pages, gen);
+	ssw_pageout(p, pages);
+	return !ssw_where(p, pages, per) && per[type] == (long)pages;
+}
+
 /* Which of the pages is in @slot, or -1. */
-static inline long fault_in_slot(const char *p, size_t pages, unsigned long slot)
+long fault_in_slot(const char *p, size_t pages, unsigned long slot)
 {
 	for (size_t i = 0; i < pages; i++) {
 		uint64_t e = ssw_pagemap(p + i * SSW_PAGE);
@@ -429,7 +450,7 @@ static inline long fault_in_slot(const char *p, size_t pages, unsigned long slot
 }
 
 /* Pages of the machine that have all of these flags (bits KPF_...). */
-static inline long fault_kpages(uint64_t flags)
+static long fault_kpages(uint64_t flags)
 {
 	int fd = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC);
 	static uint64_t buf[4096];
@@ -445,8 +466,11 @@ static inline long fault_kpages(uint64_t flags)
 	return found;
 }
 
-/* Swap out, and wait until nothing is being written. The pages that could not be. */
-static inline long fault_write_out(char *p, size_t pages)
+/*
+ * Swap out, and wait until all writes have completed. The number of pages that could not be
+ * written.
+ */
+long fault_write_out(char *p, size_t pages)
 {
 	if (ssw_pageout(p, pages) != (long)pages)
 		return -1;
@@ -455,10 +479,10 @@ static inline long fault_write_out(char *p, size_t pages)
 	return fault_kpages(1 << KPF_SWAPCACHE | 1 << KPF_DIRTY);
 }
 
-/* --- what tasks do ----------------------------------------------------------- */
+/* --- what tasks do ------------------------------------------------------- */
 
-/* Of a process: 'R', 'S', 'D' ...; 0 if there is none. */
-static inline char fault_state(pid_t pid)
+/* The state of a process: 'R', 'S', 'D' ...; 0 if there is none. */
+char fault_state(pid_t pid)
 {
 	char path[64], line[512], *p;
 
@@ -470,7 +494,7 @@ static inline char fault_state(pid_t pid)
 }
 
 /* The worker that executes an item of the workqueue @wq, or 0. */
-static inline pid_t fault_worker(const char *wq)
+pid_t fault_worker(const char *wq)
 {
 	DIR *d = opendir("/proc");
 	char path[300], comm[64], end[64];
@@ -495,7 +519,7 @@ static inline pid_t fault_worker(const char *wq)
 }
 
 /* How many of the pages are read, be it only to the swap cache. */
-static inline int fault_in_cache(char *p, size_t pages)
+int fault_in_cache(char *p, size_t pages)
 {
 	unsigned char vec[256];
 	int n = 0;
@@ -507,16 +531,9 @@ static inline int fault_in_cache(char *p, size_t pages)
 	return n;
 }
 
-/* --- processes that look at the clock ---------------------------------------- */
+/* --- processes that look at the clock ------------------------------------ */
 
-/*
- * No fault may take longer, whatever becomes of the device. NVMe gives a command up
- * after 30 s, so a completion that nobody notices takes longer than this; a fault on
- * a host that is busy with other things does not.
- */
-#define FAULT_HANG_NS	25000000000LL
-
-static inline long long fault_now(void)
+long long fault_now(void)
 {
 	struct timespec t;
 
@@ -524,42 +541,24 @@ static inline long long fault_now(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/**
- * struct fault_load - a process that has its pages swapped out and touches them
- * @stop: told to end
- * @rounds: of stamping, swapping out and looking
- * @touched: pages touched
- * @wrong: pages that came back wrong
- * @lost: pages that could not be read (SIGBUS), as the device was gone
- * @max_ns: the longest that touching a page took
- * @since: when the touch that is under way began; 0: none is
- * @pid: of the process
- */
-struct fault_load {
-	volatile int stop;
-	volatile long rounds, touched, wrong, lost;
-	volatile long long max_ns, since;
-	pid_t pid;
-};
-
 static struct fault_load *fault_me;
 static char *fault_first, *fault_end;
 static sigjmp_buf fault_env;
 
-static inline void fault_bus(int sig, siginfo_t *info, void *context)
+static void fault_bus(int sig, siginfo_t *info, void *context)
 {
 	char *at = info->si_addr;
 
 	(void)sig;
 	(void)context;
-	/* Only the pages that may get lost. */
+	/* Any other page is an error. */
 	if (at < fault_first || at >= fault_end)
 		_exit(77);
 	siglongjmp(fault_env, 1);
 }
 
 /* Touch a page: stamp it or look at it. False if it was lost; it is empty then. */
-static inline bool fault_touch(char *page, uint64_t gen, bool write, bool shared)
+bool fault_touch(char *page, uint64_t gen, bool write, bool shared)
 {
 	struct fault_load *l = fault_me;
 	long long ns;
@@ -586,13 +585,13 @@ static inline bool fault_touch(char *page, uint64_t gen, bool write, bool shared
 	return good;
 }
 
-static inline size_t fault_gcd(size_t a, size_t b)
+static size_t fault_gcd(size_t a, size_t b)
 {
 	return b ? fault_gcd(b, a % b) : a;
 }
 
 /* From here on this process may lose the pages between @p and @end, and no others. */
-static inline void fault_may_lose(struct fault_load *l, char *p, char *end)
+void fault_may_lose(struct fault_load *l, char *p, char *end)
 {
 	struct sigaction act = { .sa_sigaction = fault_bus, .sa_flags = SA_SIGINFO };
 
@@ -603,8 +602,8 @@ static inline void fault_may_lose(struct fault_load *l, char *p, char *end)
 }
 
 /* As the process: for ever, until told to stop. */
-static inline void fault_load_run(struct fault_load *l, int cpu, size_t pages, bool shared,
-				  const char *group)
+static void fault_load_run(struct fault_load *l, int cpu, size_t pages, bool shared,
+			   const char *group)
 {
 	bool *good = calloc(pages, sizeof(*good));
 	uint64_t rnd = getpid();
@@ -647,8 +646,7 @@ static inline void fault_load_run(struct fault_load *l, int cpu, size_t pages, b
 }
 
 /* Start @n of them; @l comes from ssw_shared(). 0 or -errno. */
-static inline int fault_load_start(struct fault_load *l, int n, bool pin, size_t pages,
-				   const char *group)
+int fault_load_start(struct fault_load *l, int n, bool pin, size_t pages, const char *group)
 {
 	int cpus = ssw_nr_possible();
 
@@ -666,8 +664,8 @@ static inline int fault_load_start(struct fault_load *l, int n, bool pin, size_t
 	return 0;
 }
 
-/* The longest touch of all so far; one that is under way counts. */
-static inline long long fault_load_longest(const struct fault_load *l, int n)
+/* The longest touch of all so far, including those in flight. */
+long long fault_load_longest(const struct fault_load *l, int n)
 {
 	long long longest = 0, now = fault_now();
 
@@ -682,7 +680,7 @@ static inline long long fault_load_longest(const struct fault_load *l, int n)
 	return longest;
 }
 
-static inline long fault_load_sum(const struct fault_load *l, int n, size_t field)
+long fault_load_sum(const struct fault_load *l, int n, size_t field)
 {
 	long sum = 0;
 
@@ -691,10 +689,8 @@ static inline long fault_load_sum(const struct fault_load *l, int n, size_t fiel
 	return sum;
 }
 
-#define FAULT_SUM(l, n, field)	fault_load_sum(l, n, offsetof(struct fault_load, field))
-
 /* Wait until each has done @rounds more. False: one ended or got stuck. */
-static inline bool fault_load_more(struct fault_load *l, int n, long rounds)
+bool fault_load_more(struct fault_load *l, int n, long rounds)
 {
 	for (int i = 0; i < n; i++) {
 		long target = l[i].rounds + rounds;
@@ -712,7 +708,7 @@ static inline bool fault_load_more(struct fault_load *l, int n, long rounds)
 }
 
 /* End them. How many ended otherwise than by themselves and well. */
-static inline int fault_load_stop(struct fault_load *l, int n)
+int fault_load_stop(struct fault_load *l, int n)
 {
 	int bad = 0, status;
 
@@ -740,149 +736,9 @@ static inline int fault_load_stop(struct fault_load *l, int n)
 }
 
 /* What all of them saw; judged by the caller. */
-static inline void fault_load_print(const char *what, const struct fault_load *l, int n)
+void fault_load_print(const char *what, const struct fault_load *l, int n)
 {
 	printf("# %s: %ld rounds, %ld pages touched, %ld wrong, %ld lost, longest %lld ms\n", what,
 	       FAULT_SUM(l, n, rounds), FAULT_SUM(l, n, touched), FAULT_SUM(l, n, wrong),
 	       FAULT_SUM(l, n, lost), fault_load_longest(l, n) / 1000000);
 }
-
-/* End them; pages may be lost only where a drive is gone, and never wrong. */
-static inline void fault_judge(struct __test_metadata *_metadata, const char *what,
-			       struct fault_load *l, int n, bool may_lose)
-{
-	long long longest = fault_load_longest(l, n);
-
-	EXPECT_EQ(0, fault_load_stop(l, n)) TH_LOG("%s", what);
-	if (fault_load_longest(l, n) > longest)
-		longest = fault_load_longest(l, n);
-	fault_load_print(what, l, n);
-	EXPECT_EQ(0, FAULT_SUM(l, n, wrong)) TH_LOG("%s: wrong pages", what);
-	if (!may_lose) {
-		EXPECT_EQ(0, FAULT_SUM(l, n, lost)) TH_LOG("%s: pages not to be read", what);
-	}
-	EXPECT_GT(FAULT_HANG_NS, longest) TH_LOG("%s: a fault took too long", what);
-}
-
-/* A swapoff that must end, whether it succeeds or not: 0, -errno, or -ETIMEDOUT. */
-static inline int fault_swapoff(const char *path, int seconds)
-{
-	pid_t pid = ssw_fork();
-	int status;
-
-	if (pid < 0)
-		return -errno;
-	if (!pid)
-		_exit(-ssw_swapoff(path));
-	for (int i = 0; i < seconds * 100; i++) {
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
-		usleep(10000);
-	}
-	kill(pid, SIGKILL);
-	return -ETIMEDOUT;
-}
-
-/* --- which device can do what ------------------------------------------------ */
-
-#define FAULT_PAGES	256
-/* Faults of others that may come in between: of a shell, for one. */
-#define FAULT_OTHERS	16
-
-#define EXPECT_ABOUT(want, seen)						\
-	do {									\
-		EXPECT_LE((long long)(want), (long long)(seen));		\
-		EXPECT_GE((long long)(want) + FAULT_OTHERS, (long long)(seen));	\
-	} while (0)
-
-struct fault_way {
-	const char *mode;
-	bool direct, bio, irq, no_poll;
-};
-
-/* Read from an area on @dev in several modes; each way is as told. */
-static inline void fault_reads(struct __test_metadata *_metadata, const char *dev,
-			       const struct fault_way *ways, size_t n)
-{
-	ASSERT_LE(0, ssw_on_cpu(dev, 0)) TH_LOG("%s", dev);
-	ASSERT_EQ(0, ssw_pin(0));
-	ASSERT_EQ(0, ssw_write(CLUSTER, "0"));
-	for (size_t i = 0; i < n; i++) {
-		struct fault_count c;
-		char *p;
-
-		ASSERT_EQ(0, fault_set("mode", ways[i].mode));
-		for (int shared = 0; shared <= 1; shared++) {
-			p = fault_out(FAULT_PAGES, i + 1, shared);
-			ASSERT_NE(NULL, p);
-			fault_read(&c, "");
-			EXPECT_EQ(0, ssw_wrong(p, FAULT_PAGES, i + 1)) TH_LOG("%s", dev);
-			c = fault_since(&c, "");
-			TH_LOG("%s, %s%s", dev, ways[i].mode, shared ? ", shared" : "");
-			fault_print(ways[i].mode, &c);
-			EXPECT_LE(FAULT_PAGES * 9 / 10, c.major);
-			EXPECT_ABOUT(ways[i].direct ? c.major : 0, c.direct);
-			EXPECT_ABOUT(ways[i].bio ? c.major : 0, c.bio);
-			EXPECT_ABOUT(ways[i].irq ? c.major : 0, c.irq);
-			EXPECT_ABOUT(ways[i].no_poll ? c.major : 0, c.no_poll);
-			EXPECT_EQ(0, c.again + c.unfit);
-			munmap(p, FAULT_PAGES * SSW_PAGE);
-		}
-	}
-	EXPECT_EQ(0, fault_swapoff(dev, 120));
-}
-
-/* @pages of @gen, touched and swapped out by @cpu. Are all of them in area @type? */
-static inline bool fault_out_by(int cpu, int type, char *p, size_t pages, uint64_t gen)
-{
-	long per[258];
-
-	if (ssw_pin(cpu))
-		return false;
-	ssw_stamp(p, pages, gen);
-	ssw_pageout(p, pages);
-	return !ssw_where(p, pages, per) && per[type] == (long)pages;
-}
-
-/* A value of a group's io.stat for a device; 0 while there is none. */
-static inline long long fault_group_io(const char *group, const char *dev, const char *key)
-{
-	char path[256], line[512], id[32], *p;
-	long long found = 0;
-	struct stat st;
-	FILE *f;
-
-	snprintf(path, sizeof(path), SSW_CG "/%s/io.stat", group);
-	if (stat(dev, &st))
-		return SSW_NO_VALUE;
-	f = fopen(path, "re");
-	if (!f)
-		return SSW_NO_VALUE;
-	snprintf(id, sizeof(id), "%u:%u ", major(st.st_rdev), minor(st.st_rdev));
-	while (fgets(line, sizeof(line), f)) {
-		p = strncmp(line, id, strlen(id)) ? NULL : strstr(line, key);
-		if (p)
-			found = atoll(p + strlen(key));
-	}
-	fclose(f);
-	return found;
-}
-
-/* The fixture of these tests: defaults before and after. */
-#define FAULT_FIXTURE(name, needs)				\
-FIXTURE(name) { int unused; };					\
-FIXTURE_SETUP(name)						\
-{								\
-	const char *why = ssw_start(needs);			\
-								\
-	if (why)						\
-		SKIP(return, "%s", why);			\
-	fault_defaults();					\
-}								\
-FIXTURE_TEARDOWN(name)						\
-{								\
-	fault_defaults();					\
-	ssw_end();						\
-}
-
-#endif /* SSW_FAULT_H */

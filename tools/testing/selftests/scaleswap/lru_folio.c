@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LRU shards: which one a page is in, that it returns there, that nothing gets lost
- * between them, and that reclaim looks into all of them.
+ * LRU shards: the shard that a page is in, its return to that shard, no page lost between
+ * shards, and reclaim from all of them.
  *
- * Where pages are is read from debugfs, where each shard's sizes are (see
- * mm/scaleswap/debugfs.c). The pages are those of processes in a group of their
- * own, so that nobody else's are counted.
+ * The tests read from debugfs where pages are: it has the sizes of each shard (see
+ * mm/scaleswap/debugfs.c). The pages are those of processes in a group of their own, so
+ * that no other pages are counted.
  *
- * SSW_LRU_ANYWAY=1 runs the tests without shards, too: what those of reclaim print
- * can be compared then, the others fail.
+ * SSW_LRU_ANYWAY=1 runs the tests without shards, too: the numbers that those of reclaim
+ * print can be compared then; the others fail.
  */
-#include "ssw_lru.h"
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
-SSW_FIXTURE(lru, 0)
+#include "lru_harness.h"
+
+SSW_FIXTURE(lru_folio, 0)
 
 /* --- interfaces ------------------------------------------------------------ */
 
@@ -23,7 +26,7 @@ static bool on_command_line(const char *word)
 	return ssw_read("/proc/cmdline", line, sizeof(line)) > 0 && strstr(line, word);
 }
 
-SSW_TEST_F(lru, values)
+SSW_TEST_F(lru_folio, values)
 {
 	static const char * const names[] = {
 		"shards", "allocated", "shard_bytes", "returned", "foreign",
@@ -60,7 +63,7 @@ SSW_TEST_F(lru, values)
 }
 
 /* Each shard that is there is in the dump once, and counted. */
-SSW_TEST_F(lru, dump_is_complete)
+SSW_TEST_F(lru_folio, dump_is_complete)
 {
 	long shards = 0;
 
@@ -92,7 +95,7 @@ SSW_TEST_F(lru, dump_is_complete)
 }
 
 /* The generations of the other LRU cannot be had at the same time. */
-SSW_TEST_F(lru, no_generations)
+SSW_TEST_F(lru_folio, no_generations)
 {
 	static const char * const on[] = { "1", "y", "Y", "7", "0x0001" };
 	char seen[32];
@@ -113,7 +116,7 @@ SSW_TEST_F(lru, no_generations)
 /* --- which shard a page is in ---------------------------------------------- */
 
 /* First touched on A, and read back on B: A's. A new one of B's: B's. */
-SSW_BODY(lru, pages_return)
+SSW_BODY(lru_folio, pages_return)
 {
 	struct ssw_areas areas;
 	long long returned;
@@ -165,7 +168,7 @@ SSW_BODY(lru, pages_return)
 }
 
 /* Freed in swap: the slot's next page does not come back to the former one's shard. */
-SSW_BODY(lru, slots_forget)
+SSW_BODY(lru_folio, slots_forget)
 {
 	struct ssw_areas areas;
 	struct mate m;
@@ -195,7 +198,7 @@ SSW_BODY(lru, slots_forget)
 }
 
 /* The same for a file's pages, which leave their shadows in the page cache. */
-SSW_BODY(lru, files_return)
+SSW_BODY(lru_folio, files_return)
 {
 	char page[SSW_PAGE] __attribute__((aligned(8)));
 	const char *path = ssw_file(900);
@@ -214,7 +217,7 @@ SSW_BODY(lru, files_return)
 	ASSERT_EQ(0, cg_fresh());
 	unlink(path);
 	/*
-	 * An inode that nobody has open may go, and its shadows with it; they go, too,
+	 * An inode that no process has open may go, and its shadows with it. They go, too,
 	 * where there are more of them than pages. No swap: these pages stay.
 	 */
 	ASSERT_TRUE(mate_start(&m, a, PAGES, false));
@@ -306,7 +309,7 @@ static int thp_only(int kb)
 	return ret;
 }
 
-SSW_BODY(lru, split_keeps_the_shard)
+SSW_BODY(lru_folio, split_keeps_the_shard)
 {
 	const size_t pages = 4 * 512;
 	struct ssw_areas areas;
@@ -349,7 +352,7 @@ SSW_BODY(lru, split_keeps_the_shard)
 	thp_only(0);
 }
 
-SSW_BODY(lru, migration_keeps_the_shard)
+SSW_BODY(lru_folio, migration_keeps_the_shard)
 {
 	struct ssw_areas areas;
 	unsigned long from, to;
@@ -399,7 +402,7 @@ SSW_BODY(lru, migration_keeps_the_shard)
 }
 
 /* Compaction moves pages about: each stays in its shard, and on its node. */
-SSW_BODY(lru, compaction_keeps_the_shard)
+SSW_BODY(lru_folio, compaction_keeps_the_shard)
 {
 	struct row was[4][8];
 	struct ssw_areas areas;
@@ -421,7 +424,10 @@ SSW_BODY(lru, compaction_keeps_the_shard)
 		ASSERT_TRUE(mate_start(&m[n], c, 2 * PAGES, false));
 		cpu[n++] = c;
 	}
-	/* In turns, so that what one frees is between what others have; with holes. */
+	/*
+	 * Alternately, so that the pages that one process frees lie between those of
+	 * others; with holes.
+	 */
 	for (long at = 0; at < 2 * PAGES; at += 20)
 		for (int i = 0; i < n; i++)
 			ASSERT_EQ(0, tell(&m[i], STAMP, at, 20, i + 1));
@@ -480,7 +486,7 @@ SSW_BODY(lru, compaction_keeps_the_shard)
 }
 
 /* From list to list, active, cold, locked, by another CPU: within the shard. */
-SSW_BODY(lru, lists_of_one_page)
+SSW_BODY(lru_folio, lists_of_one_page)
 {
 	struct ssw_areas areas;
 	struct mate m;
@@ -558,7 +564,7 @@ SSW_BODY(lru, lists_of_one_page)
 
 /* --- sums ---------------------------------------------------------------------- */
 
-SSW_BODY(lru, sums)
+SSW_BODY(lru_folio, sums)
 {
 	struct mate m[4];
 	struct ssw_areas areas;

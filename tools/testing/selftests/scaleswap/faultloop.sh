@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What happens to drives, again and again, while pages are read from them on poll queues:
-# fault-loop.sh reset|remove|timeout, for FAULT_SECONDS (default 1200).
+# Drives in trouble, again and again, while pages are read from them on poll queues:
+# faultloop.sh reset|remove|timeout, for FAULT_SECONDS (default 1200).
 #
 # reset	controllers are reset, one after the other, and CPUs go offline and come back
 # remove	a drive is pulled out, most times in the middle of its swapoff, and found again
-# timeout	a drive is not allowed to access memory, so it answers nothing, until the
-#	driver has waited for too long and resets it
+# timeout	a drive may not access memory, so it answers nothing, until commands time
+#	out and the driver resets it
 #
 # FAULT_PROCS processes (default 6) stamp pages, have them swapped out and look at them
-# again (faultload). No page may be wrong, none lost but where a drive is gone, and no
-# access may take over 25 s. Not part of the tests for its length; it wants a guest
-# of its own. A line a minute; ends with "fault good" or "fault BAD", and status 0 or 1.
+# again (fault_load). No page may be wrong, none lost but where a drive is gone, and no
+# access may take over 25 s. Not part of the tests for its length; it wants a guest of its
+# own. A line a minute; ends with "fault good" or "fault BAD", and status 0 or 1.
 . "$(dirname "$0")/common.sh"
 kind=${1:-}
 case $kind in
 reset | remove | timeout) ;;
-*) echo "usage: fault-loop.sh reset|remove|timeout" >&2; exit 2 ;;
+*) echo "usage: faultloop.sh reset|remove|timeout" >&2; exit 2 ;;
 esac
 need_root
 need_on
@@ -30,7 +30,7 @@ drives=("$@")
 
 seconds=${FAULT_SECONDS:-1200} procs=${FAULT_PROCS:-6} pages=${FAULT_PAGES:-250}
 # Not in a tmpfs, which is swapped out, perhaps to a drive that goes.
-out=/faultload.out
+out=/fault_load.out
 ret=0 times=0 left_on=0 cpus=0 gone=0 said_bad=0
 bad() { echo "fault: $*"; ret=1; }
 RANDOM=${SSW_SEED:=$((EPOCHSECONDS % 32768))}
@@ -134,9 +134,9 @@ one_removal() {
 	d=${drives[at]}
 	pci=$(readlink -f "/sys/class/block/${d#/dev/}/device/device")
 	[ -w "$pci/remove" ] || { bad "$d is not there"; return; }
-	# A swapoff has the device open and can end. Without one the area stays for good, as
-	# in the base kernel, since the device cannot be opened any more: not too often.
-	# A CPU whose own area is such a one can swap out nothing more.
+	# A swapoff that has begun has the device open and can end. Without one the area
+	# stays until reboot, as in the base kernel, since the device can no longer be
+	# opened. A CPU whose own area this is can swap out nothing more: not too often.
 	if [ $((times % 8)) != 7 ] || [ $left_on -ge 2 ]; then
 		before=$(used "$d")
 		swapoff "$d" 2>/dev/null &
@@ -186,7 +186,7 @@ one_stall() {
 # --- the loop ---
 lossy=
 [ "$kind" != remove ] || lossy=lossy
-"$DIR/faultload" $((seconds + 600)) "$procs" "$pages" ssw-fault $lossy >"$out" 2>&1 &
+"$DIR/fault_load" $((seconds + 600)) "$procs" "$pages" ssw-fault $lossy >"$out" 2>&1 &
 load=$!
 modes=(direct auto direct bio direct off) limits=(100 0 1000)
 start=$EPOCHSECONDS said=0 n=0
@@ -209,7 +209,7 @@ while [ $((EPOCHSECONDS - start)) -lt "$seconds" ] && [ $ret = 0 ]; do
 	elif [ $said_bad = 0 ] && grep -q 'a fault took' "$out"; then
 		said_bad=1
 		bad "$(grep -m1 'a fault took' "$out")"
-		# Who waits, and where
+		# Have the kernel log show which tasks wait, and where
 		echo w >/proc/sysrq-trigger
 	fi
 	if [ $((EPOCHSECONDS - start)) -ge $((said + 60)) ]; then

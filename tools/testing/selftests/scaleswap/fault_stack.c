@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Critical faults and what may lie between swap and a drive, or come over it: dm-crypt and
- * dm-linear, multipath, an IOMMU, suspend, sectors that cannot be read, queues that make
- * the thread sleep while it reads ahead. What drives do by themselves is in faultdev.c.
+ * Critical faults with layers between swap and a drive, or events above it: dm-crypt and
+ * dm-linear, multipath, an IOMMU, suspend, sectors that cannot be read, and queues that
+ * make the thread sleep while it reads ahead. Resets and removal of drives are in
+ * fault_device.c.
  *
- * Most need a machine that has it: the guests "stack" and "iommu". Each
- * has a control, which shows that what is looked for would be seen.
+ * Most need a special machine: see the guests "stack" and "iommu". Each
+ * test has a control, which shows that the failure would be seen.
  */
-#include "ssw_fault.h"
-#include "ssw_dm.h"
+#include <dirent.h>
 #include <linux/aio_abi.h>
 #include <linux/loop.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "dm_util.h"
+#include "fault_harness.h"
 
 #ifndef O_DIRECT
 #define O_DIRECT	040000
 #endif
 
-FAULT_FIXTURE(faultstack, SSW_NEED_ON | SSW_NEED_DIR)
+FAULT_FIXTURE(fault_stack, SSW_NEED_ON | SSW_NEED_DIR)
 
 #define PAGES	FAULT_PAGES
 #define OTHERS	FAULT_OTHERS
@@ -46,8 +51,8 @@ static void load_in_each_mode(struct __test_metadata *_metadata, struct fault_co
 /* --- device mapper ------------------------------------------------------------- */
 
 /*
- * It says of itself that it can be polled, as what lies under it can; but not every target
- * passes that on, and a polled bio of dm-crypt would never be found to be done.
+ * The dm device says that it can be polled, as the device below it can. But not every
+ * target passes that on: a polled bio of dm-crypt would never be found complete.
  */
 static void on_dm(struct __test_metadata *_metadata, const char *target, const char *params)
 {
@@ -92,7 +97,7 @@ static void on_dm(struct __test_metadata *_metadata, const char *target, const c
 	EXPECT_EQ(0, dm_gone());
 }
 
-SSW_BODY(faultstack, dm_crypt)
+SSW_BODY(fault_stack, dm_crypt)
 {
 	char params[256], *p = params;
 
@@ -104,7 +109,7 @@ SSW_BODY(faultstack, dm_crypt)
 	on_dm(_metadata, "crypt", params);
 }
 
-SSW_BODY(faultstack, dm_linear)
+SSW_BODY(fault_stack, dm_linear)
 {
 	char params[64];
 
@@ -219,7 +224,7 @@ static long long mp_direct(const struct mpath *mp)
 }
 
 /* A read on one path could not be moved to another, so none is made directly. */
-SSW_BODY(faultstack, multipath)
+SSW_BODY(fault_stack, multipath)
 {
 	static const struct fault_way ways[] = {
 		{ "auto", .irq = true, .no_poll = true },
@@ -229,7 +234,7 @@ SSW_BODY(faultstack, multipath)
 	struct mpath mp;
 
 	NEED_MPATH(&mp);
-	/* The control: both have what it takes, and so says the head. */
+	/* The control: both paths can be polled, and the head says so. */
 	EXPECT_LT(0, fault_nvme_num(mp.ctrl[0], "swap_queues"));
 	EXPECT_LT(0, fault_nvme_num(mp.ctrl[1], "swap_queues"));
 	EXPECT_TRUE(fault_can_bio(mp.dev));
@@ -258,10 +263,10 @@ static long in_front(const char *disk, char *buf, size_t pages, bool write)
 }
 
 /*
- * A slot of a partition on the head cannot be written. What is written again goes to that
- * partition: what lies in front of it stays as it is, and each page comes back.
+ * A slot of a partition on the head cannot be written. The retried writes go to that
+ * partition: the sectors in front of it stay as they are, and each page comes back.
  */
-SSW_BODY(faultstack, multipath_write_error)
+SSW_BODY(fault_stack, multipath_write_error)
 {
 	static const char * const most[] = { "1", "128" };
 	const size_t pages = 500, front = 1024;
@@ -289,7 +294,7 @@ SSW_BODY(faultstack, multipath_write_error)
 		mlockall(MCL_CURRENT);
 		p = ssw_map(pages, false);
 		ASSERT_NE(NULL, p);
-		/* Another stamp each time, so that what the slots had before is wrong. */
+		/* Another stamp each time, so that earlier contents of the slots are wrong. */
 		ssw_stamp(p, pages, m + 1);
 		dirty = fault_write_out(p, pages);
 		EXPECT_LE(1, dirty) TH_LOG("no write has failed: nothing was tested");
@@ -316,7 +321,7 @@ SSW_BODY(faultstack, multipath_write_error)
 }
 
 /* One path is reset, then the other, then each is taken away: nothing is lost. */
-SSW_BODY(faultstack, multipath_paths_go)
+SSW_BODY(fault_stack, multipath_paths_go)
 {
 	struct fault_load *l = ssw_shared(LOADS * sizeof(*l));
 	struct fault_count c;
@@ -325,7 +330,7 @@ SSW_BODY(faultstack, multipath_paths_go)
 
 	NEED_MPATH(&mp);
 	ASSERT_NE(NULL, l);
-	/* Both in turns, so that whichever goes has something to do. */
+	/* Swap to both alternately, so that either path has reads in flight when it goes. */
 	snprintf(path, sizeof(path), "/sys/class/nvme-subsystem/%s/iopolicy", mp.subsys);
 	ASSERT_EQ(0, ssw_write(path, "round-robin"));
 	ASSERT_EQ(0, ssw_mkswap(mp.dev, 8000));
@@ -365,8 +370,8 @@ SSW_BODY(faultstack, multipath_paths_go)
 /* --- sectors that cannot be read --------------------------------------------------- */
 
 /*
- * The drive ssw-bad fails to read slots 100 and 200, and once slot 300, of what is swapped
- * to the whole of it, and to write slot 400, and once slot 450 (QEMU's blkdebug).
+ * The drive ssw-bad (QEMU's blkdebug) is swapped to as a whole. It fails to read slots 100
+ * and 200, and slot 300 once; it fails to write slot 400, and slot 450 once.
  */
 static const unsigned long bad_slots[] = { 100, 200, 300 };
 
@@ -376,7 +381,7 @@ static const unsigned long bad_slots[] = { 100, 200, 300 };
  * the base kernel (the control), those that the block layer has merged with it stay, too,
  * until reclaim has tried often enough.
  */
-SSW_BODY(faultstack, bad_sectors_written)
+SSW_BODY(fault_stack, bad_sectors_written)
 {
 	static const char * const most[] = { "128", "1" };
 	const size_t pages = 500;
@@ -441,7 +446,7 @@ SSW_BODY(faultstack, bad_sectors_written)
  * Whose page cannot be read gets SIGBUS, as in the base kernel (mode "off", the control),
  * after one more try by an ordinary bio. All others are right.
  */
-SSW_BODY(faultstack, bad_sectors)
+SSW_BODY(fault_stack, bad_sectors)
 {
 	static const struct {
 		const char *mode;
@@ -517,11 +522,11 @@ SSW_BODY(faultstack, bad_sectors)
 	EXPECT_LE((long long)pages / 2, fault_num("batched") - batched);
 	EXPECT_EQ(0, l->wrong);
 	EXPECT_EQ(2, l->lost);
-	/* At least one of them was in a bio with its neighbours. */
+	/* At least one of them was in a bio with adjacent pages. */
 	EXPECT_LE(4, c.again);
 	munmap(p, pages * SSW_PAGE);
 
-	/* Under load; what was read ahead in vain is lost to who wants it. */
+	/* Under load; a page that failed in readahead is lost to the process that touches it. */
 	for (size_t m = 0; m < ARRAY_SIZE(modes); m++) {
 		ASSERT_EQ(0, fault_set("mode", modes[m]));
 		ASSERT_EQ(0, fault_load_start(l, LOADS, true, 150, "ssw"));
@@ -547,7 +552,7 @@ SSW_BODY(faultstack, bad_sectors)
 
 /* --- a thread that sleeps while it reads ahead --------------------------------------- */
 
-/* Out of memory, and on the device side by side, or (@scatter) far from one another. */
+/* Swap the pages out to slots that are adjacent or, with @scatter, far from one another. */
 static void out_again(char *p, size_t pages, bool scatter)
 {
 	if (!scatter)
@@ -562,7 +567,7 @@ static void out_again(char *p, size_t pages, bool scatter)
  * that is handed over can only be that of a thread which slept before it looked. It does
  * where readahead finds no room in the queue.
  */
-SSW_BODY(faultstack, sleeps_before_it_polls)
+SSW_BODY(fault_stack, sleeps_before_it_polls)
 {
 	static const struct {
 		const char *what, *depth, *readahead;
@@ -637,11 +642,11 @@ static int ahead_start(struct fault_load *l, int cpu, size_t pages, bool scatter
 }
 
 /*
- * A queue that is frozen in between: it waits for the reads that are under way, their
- * threads for the queue as they read ahead. One thread a drive, so that there is nobody
- * else to find a read done by the way.
+ * A queue is frozen in between: the freeze waits for the reads in flight, and their threads
+ * wait for the queue as they read ahead. One thread a drive, so that no other thread finds
+ * a read complete by accident.
  */
-SSW_BODY(faultstack, frozen_while_it_reads_ahead)
+SSW_BODY(fault_stack, frozen_while_it_reads_ahead)
 {
 	struct fault_load *l = ssw_shared(2 * sizeof(*l));
 	char path[2][128], was[2][32];
@@ -701,7 +706,7 @@ static int said_queues(void)
  * drives lose their queues and get new ones, which the kernel says; with "freezer", the
  * control, they keep them.
  */
-SSW_BODY(faultstack, suspend)
+SSW_BODY(fault_stack, suspend)
 {
 	static const struct {
 		const char *level, *state;
@@ -842,14 +847,14 @@ static int stray_dma(const char *pci)
 }
 
 /*
- * To come last: whatever the tests before did, no drive has accessed a page that was not,
- * or no longer, its. With iommu.strict=1 that is a fault at once. The control makes one.
+ * To come last: in all tests before, no drive has accessed a page that was not, or no
+ * longer, its own. With iommu.strict=1 that is a fault at once. The control makes one.
  *
- * QEMU asks the IOMMU when it begins with a command, not with each access. So what is seen
- * here is a command whose page was unmapped, or never mapped so, before the drive got to
- * it; of one that was unmapped after that only hardware would tell.
+ * QEMU asks the IOMMU when it begins with a command, not with each access. So this test
+ * sees a command whose page was unmapped, or never mapped so, before the drive began. Only
+ * hardware would show one that was unmapped after that.
  */
-SSW_BODY(faultstack, no_stray_dma)
+SSW_BODY(fault_stack, no_stray_dma)
 {
 	char path[160], pci[PATH_MAX], type[32];
 

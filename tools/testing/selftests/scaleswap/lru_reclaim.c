@@ -1,55 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LRU shards: what reclaim takes, and from whom. Page cache and anonymous memory in
- * proportion, ageing as with one list, costs, kswapd. That all shards are gone over, and
- * what comes and goes, is in shards.c.
+ * LRU shards: which pages reclaim takes, and from which shard. Page cache and anonymous
+ * memory in proportion, ageing as with one list, costs, kswapd. That reclaim visits all
+ * shards, and shards that come and go, are in lru_pressure.c.
  */
-#include "ssw_lru.h"
+#include "lru_harness.h"
 
-SSW_FIXTURE(reclaim, 0)
-
-#define TRACE	"/sys/kernel/tracing/"
-
-/* As the shell's ">", which is what empties these files. */
-static void trace_empty(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-
-	if (fd >= 0)
-		close(fd);
-}
+SSW_FIXTURE(lru_reclaim, 0)
 
 static int trace_start(void)
 {
 	char pid[16];
 
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	ssw_write(TRACE "tracing_on", "0");
-	ssw_write(TRACE "buffer_size_kb", "4096");
-	trace_empty(TRACE "set_event_pid");
-	trace_empty(TRACE "trace");
-	return ssw_write(TRACE "set_event_pid", pid) ?:
-	       ssw_write(TRACE "events/vmscan/mm_vmscan_memcg_reclaim_begin/enable", "1") ?:
-	       ssw_write(TRACE "events/vmscan/mm_vmscan_lru_shrink_active/enable", "1") ?:
-	       ssw_write(TRACE "events/vmscan/mm_vmscan_lru_shrink_inactive/enable", "1") ?:
-	       ssw_write(TRACE "tracing_on", "1");
+	ssw_write(SSW_TRACE "tracing_on", "0");
+	ssw_write(SSW_TRACE "buffer_size_kb", "4096");
+	ssw_trace_empty(SSW_TRACE "set_event_pid");
+	ssw_trace_empty(SSW_TRACE "trace");
+	return ssw_write(SSW_TRACE "set_event_pid", pid) ?:
+	       ssw_write(SSW_TRACE "events/vmscan/mm_vmscan_memcg_reclaim_begin/enable", "1") ?:
+	       ssw_write(SSW_TRACE "events/vmscan/mm_vmscan_lru_shrink_active/enable", "1") ?:
+	       ssw_write(SSW_TRACE "events/vmscan/mm_vmscan_lru_shrink_inactive/enable", "1") ?:
+	       ssw_write(SSW_TRACE "tracing_on", "1");
 }
 
-static void trace_stop(void)
-{
-	ssw_write(TRACE "tracing_on", "0");
-	ssw_write(TRACE "events/enable", "0");
-	trace_empty(TRACE "set_event_pid");
-}
-
-/* What this process' reclaim did on a node, by what was traced. */
+/* The pages that this process' reclaim scanned on a node, by the trace. */
 struct reclaimed {
 	long calls;
-	/* Of active anonymous pages: whole batches, as smaller ones are scanned as a goal */
+	/*
+	 * Batches of active anonymous pages that were scanned. Only whole ones: a small
+	 * goal makes a smaller one.
+	 */
 	long batches;		/* in all */
 	long most;		/* in one call at one priority */
 	long pages;		/* that were made inactive */
-	/* Of inactive pages, anonymous ones and page cache */
+	/* Inactive pages scanned, anonymous ones and page cache */
 	long scanned[2], reclaimed[2];
 	/* At the last priority of the last call */
 	long last[2];		/* scanned */
@@ -60,7 +45,7 @@ static int trace_read(struct reclaimed *r, int node)
 {
 	int priority, nid, last = -1;
 	char line[512], *s, *v;
-	FILE *f = fopen(TRACE "trace", "re");
+	FILE *f = fopen(SSW_TRACE "trace", "re");
 	long batches = 0, sum = 0, n;
 
 	memset(r, 0, sizeof(*r));
@@ -123,7 +108,7 @@ static int trace_read(struct reclaimed *r, int node)
  * A CPU that has only anonymous pages, and no swap, takes page cache: from all CPUs' shards
  * alike, not from the next one's alone.
  */
-SSW_BODY(reclaim, cache_of_all_gives_way)
+SSW_BODY(lru_reclaim, cache_of_all_gives_way)
 {
 	const long files = 900, taken = 900, piece = 30;
 	long lost[4] = {}, sum = 0;
@@ -177,7 +162,7 @@ SSW_BODY(reclaim, cache_of_all_gives_way)
 }
 
 /* Page cache that its CPU goes on reading outlives that of CPUs that are idle. */
-SSW_BODY(reclaim, idle_cache_gives_way)
+SSW_BODY(lru_reclaim, idle_cache_gives_way)
 {
 	const long files = 900, taken = 1200, piece = 40;
 	long lost[4] = {}, again = 0;
@@ -252,7 +237,7 @@ static void in_proportion(struct __test_metadata *_metadata, long held, long thi
 		ASSERT_TRUE(mate_start(&m[i], cpu[i], anon, false));
 		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
 	}
-	/* Cold, and in swap already: what can be reclaimed is so at once. */
+	/* Cold, and in swap already: reclaim can free them at once. */
 	for (int i = 0; i < 2; i++) {
 		ASSERT_EQ(0, tell(&m[i], STAMP, 0, i ? next : anon, i + 1));
 		EXPECT_EQ(i ? next : anon, tell(&m[i], OUT, 0, i ? next : anon, 0));
@@ -280,7 +265,7 @@ static void in_proportion(struct __test_metadata *_metadata, long held, long thi
 	ssw_pin(cpu[0]);
 	ASSERT_EQ(0, trace_start());
 	cg_reclaim_as(GROUP, 32, 100);
-	trace_stop();
+	ssw_trace_stop();
 	ASSERT_EQ(0, trace_read(r, node));
 	TH_LOG("%ld pages held, %ld thin: scanned %ld anonymous ones and %ld of page cache, at last %ld and %ld, reclaimed %ld and %ld, %ld before the last batch",
 	       held, thin, r->scanned[0], r->scanned[1], r->last[0], r->last[1],
@@ -295,7 +280,7 @@ static void in_proportion(struct __test_metadata *_metadata, long held, long thi
 	group_ends(_metadata);
 }
 
-SSW_BODY(reclaim, both_sorts_in_proportion)
+SSW_BODY(lru_reclaim, both_sorts_in_proportion)
 {
 	static const long held[] = { 110, 130, 270, 300 }, more[] = { 230, 260, 290, 320 };
 	struct ssw_areas areas;
@@ -305,7 +290,7 @@ SSW_BODY(reclaim, both_sorts_in_proportion)
 
 	NEED_SHARDS();
 	NEED_FOUR(cpu);
-	if (access(TRACE "events/vmscan", R_OK))
+	if (access(SSW_TRACE "events/vmscan", R_OK))
 		SKIP(return, "the kernel has no tracing");
 	if (ssw_start(SSW_NEED_DIR))
 		SKIP(return, "%s", ssw_start(SSW_NEED_DIR));
@@ -374,7 +359,7 @@ static void forget_costs(struct __test_metadata *_metadata, const int *cpu)
 		cg_reclaim_as(GROUP, anon - 2 * OWN, 200);
 		EXPECT_EQ(0, tell_all(&m, CHECK, i));
 	}
-	/* What is in memory now is clean, and costs nothing. */
+	/* The pages in memory are clean now, and cost nothing. */
 	ASSERT_EQ(0, tell_all(&m, COLD, 0));
 	for (int i = 1; i < 4; i++) {
 		ASSERT_TRUE(mate_start(&idle[i], cpu[i], 10, false));
@@ -403,7 +388,7 @@ static void forget_costs(struct __test_metadata *_metadata, const int *cpu)
 	group_ends(_metadata);
 }
 
-SSW_BODY(reclaim, costs_are_forgotten)
+SSW_BODY(lru_reclaim, costs_are_forgotten)
 {
 	struct ssw_areas areas;
 	int cpu[4];
@@ -450,7 +435,7 @@ static void age(struct __test_metadata *_metadata, const int *cpu, long cold)
 	ssw_pin(cpu[0]);
 	ASSERT_EQ(0, trace_start());
 	cg_reclaim(GROUP, cold ? 400 : 32);
-	trace_stop();
+	ssw_trace_stop();
 	ASSERT_EQ(0, trace_read(&r, node));
 	ASSERT_EQ(0, dump());
 	for (int i = 1; i < 4; i++)
@@ -471,14 +456,14 @@ static void age(struct __test_metadata *_metadata, const int *cpu, long cold)
 	group_ends(_metadata);
 }
 
-SSW_BODY(reclaim, aged_as_one_list)
+SSW_BODY(lru_reclaim, aged_as_one_list)
 {
 	struct ssw_areas areas;
 	int cpu[4];
 
 	NEED_SHARDS();
 	NEED_FOUR(cpu);
-	if (access(TRACE "events/vmscan", R_OK))
+	if (access(SSW_TRACE "events/vmscan", R_OK))
 		SKIP(return, "the kernel has no tracing");
 	NEED_AREAS(&areas);
 	age(_metadata, cpu, 4500);
@@ -490,7 +475,7 @@ SSW_BODY(reclaim, aged_as_one_list)
  * all there are not too many active ones. The other one has more and more pages that
  * cannot be reclaimed: the sleeper's are, before the group is out of memory.
  */
-SSW_BODY(reclaim, active_shards_give_way)
+SSW_BODY(lru_reclaim, active_shards_give_way)
 {
 	const long max = 10240, asleep = 3072, stream = 12288, held = 9024, step = 64;
 	long at, had, left = -1;
@@ -529,7 +514,10 @@ SSW_BODY(reclaim, active_shards_give_way)
 		if (tell(&m[0], STAMP, at, step, 3) || tell(&m[0], COLD, at, step, 0) ||
 		    tell(&m[0], HOLD, at, step, 0))
 			break;
-		/* For pages that are written to be reclaimed: this is not what is tested. */
+		/*
+		 * Wait until the pages under writeback can be reclaimed: that wait is not
+		 * under test.
+		 */
 		usleep(20000);
 	}
 	ASSERT_EQ(0, dump());
@@ -541,7 +529,7 @@ SSW_BODY(reclaim, active_shards_give_way)
 	EXPECT_GT(had, left);
 	EXPECT_EQ(0, kill(m[1].pid, SIGCONT));
 	EXPECT_EQ(0, tell(&m[0], CHECK, 0, at, 3));
-	/* All of both do not fit with what is held. */
+	/* The pages of both do not fit beside the held ones. */
 	EXPECT_EQ(0, mate_end(&m[0]));
 	EXPECT_EQ(0, tell_all(&m[1], CHECK, 1));
 	EXPECT_EQ(0, mate_end(&m[1]));
@@ -560,10 +548,10 @@ static unsigned long clock_of(int node, int shard)
 }
 
 /*
- * Of two CPUs one reads its pages four times as often as the other, and neither has all
- * of them in memory. Nobody's pages have longer to be used again for that.
+ * One of two CPUs reads its pages four times as often as the other, and neither has all of
+ * them in memory. Both CPUs' pages have equally long to be used again.
  */
-SSW_BODY(reclaim, clocks_keep_pace)
+SSW_BODY(lru_reclaim, clocks_keep_pace)
 {
 	const long max = 2400, busy = 2400, slow = 1200, piece = 64;
 	long most = 0, sum = 0, looks = 0, in[2] = { }, rounds[2] = { };
@@ -592,7 +580,7 @@ SSW_BODY(reclaim, clocks_keep_pace)
 
 		ASSERT_EQ(0, tell(&m[0], CHECK, b, piece, 0));
 		ASSERT_EQ(0, tell(&m[1], CHECK, s, piece / 4, 1));
-		/* What it was before comes to rest. */
+		/* Let the clocks settle first. */
 		if (n < 4 * busy || n / piece % 4)
 			continue;
 		ASSERT_EQ(0, dump());
@@ -630,7 +618,7 @@ SSW_BODY(reclaim, clocks_keep_pace)
 /*
  * kswapd has no CPU's pages before it: all shards lose some, about as much as the others.
  */
-SSW_BODY(reclaim, kswapd_takes_from_all)
+SSW_BODY(lru_reclaim, kswapd_takes_from_all)
 {
 	static const char factor[] = "/proc/sys/vm/watermark_scale_factor";
 	const long cold = 4000, enough = 3600;
@@ -716,7 +704,7 @@ SSW_BODY(reclaim, kswapd_takes_from_all)
 	}
 	EXPECT_EQ(0, kills());
 	group_ends(_metadata);
-	/* It swapped out a bit of everybody who runs here: that is not left over. */
+	/* kswapd also swapped out pages of the processes that run here: these are not left over. */
 	ssw_swapoff_all();
 	EXPECT_EQ(0, ssw_meminfo("SwapTotal"));
 }

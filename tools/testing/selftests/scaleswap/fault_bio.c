@@ -1,26 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages that are written, or read ahead, by one bio, over a device that takes nothing for as
- * long as the test wants: who submits when the thread that collected them sleeps, goes on
- * to another area, or has to wait for a page; and as whom.
+ * Bios of several pages, for writes and for readahead, over a device that completes nothing
+ * for as long as the test wants. Tested is which task submits the collected pages, and with
+ * whose rights and priority, when the thread that collected them sleeps, goes on to another
+ * area, or has to wait for a page.
  *
- * Needs loop devices and device mapper: the guest "stack". Each has a
- * control, which shows that what is looked for would be seen.
+ * Needs loop devices and device mapper: the guest "stack". Each test has a
+ * control, which shows that the failure would be seen.
  */
-#include "ssw_fault.h"
-#include "ssw_dm.h"
+#include <dirent.h>
 #include <linux/aio_abi.h>
 #include <linux/kernel-page-flags.h>
 #include <linux/loop.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 
-FAULT_FIXTURE(faultgate, SSW_NEED_ON | SSW_NEED_DIR)
+#include "dm_util.h"
+#include "fault_harness.h"
+
+FAULT_FIXTURE(fault_bio, SSW_NEED_ON | SSW_NEED_DIR)
 
 #define PAGES	FAULT_PAGES
 
 /*
- * A loop device with few requests, on dm-linear. To shut it: suspend what lies under it,
- * and give it as many reads as it has requests. Who submits then sleeps until it is open.
+ * A loop device with few requests, on dm-linear. To shut it, the test suspends dm-linear
+ * and submits as many reads as the loop device has requests. The next task that submits
+ * then sleeps until the gate is open.
  */
 struct gate {
 	char dev[32];
@@ -93,7 +101,10 @@ static int gate_shut(struct gate *g)
 	char path[128], line[64];
 	int ret, busy[2];
 
-	/* Or the last of them would wait, and with it who is to open it again. */
+	/*
+	 * Or the last read would wait for a request, and the task that has to open the gate
+	 * with it.
+	 */
 	snprintf(path, sizeof(path), "/sys/class/block/%s/inflight", strrchr(g->dev, '/') + 1);
 	for (int i = 0; i < GATE_TRIES; i++) {
 		if (ssw_read(path, line, sizeof(line)) > 0 &&
@@ -108,7 +119,7 @@ static int gate_shut(struct gate *g)
 		cb[i].aio_fildes = g->fd;
 		cb[i].aio_buf = (uintptr_t)g->buf + i * SSW_PAGE;
 		cb[i].aio_nbytes = SSW_PAGE;
-		/* Not side by side, or they would be one. */
+		/* Not adjacent, or they would be merged into one. */
 		cb[i].aio_offset = i << 20;
 		cbs[i] = &cb[i];
 		if (syscall(SYS_io_submit, g->aio, 1, &cbs[i]) != 1)
@@ -173,10 +184,10 @@ static bool still_there(pid_t pid)
 }
 
 /*
- * Read ahead are pages of two devices, of which the second takes nothing: those of the
- * first are not to wait for that, whoever sleeps for it.
+ * Readahead covers pages of two devices, and the second completes nothing. Pages of the
+ * first must not wait for that, though the thread sleeps.
  */
-SSW_BODY(faultgate, areas_apart)
+SSW_BODY(fault_bio, areas_apart)
 {
 	struct gate g;
 	int gate, free;
@@ -198,7 +209,7 @@ SSW_BODY(faultgate, areas_apart)
 	ASSERT_EQ(0, fault_in_cache(p, 8));
 	ASSERT_EQ(0, ssw_pin(0));
 
-	/* Nothing that returns until it is open again. */
+	/* From here on no call that waits for the gate. */
 	EXPECT_EQ(0, gate_shut(&g));
 	/* The fourth, so that readahead is of all. */
 	pid = toucher(p + 3 * SSW_PAGE, p, 8, 1);
@@ -215,10 +226,10 @@ SSW_BODY(faultgate, areas_apart)
 }
 
 /*
- * The last that a thread does before it polls is to submit what it reads ahead. If it
- * sleeps there, its own page is not to wait for that.
+ * The last step of a thread before it polls is to submit its readahead. If it sleeps there,
+ * its own page must not wait for that.
  */
-SSW_BODY(faultgate, sleeps_at_its_end)
+SSW_BODY(fault_bio, sleeps_at_its_end)
 {
 	struct gate g;
 	int gate, polled, ret;
@@ -234,7 +245,7 @@ SSW_BODY(faultgate, sleeps_at_its_end)
 	polled = ssw_on_cpu(FAULT_NULLB, 0);
 	ASSERT_LE(0, polled);
 	ASSERT_EQ(0, fault_set("mode", "bio"));
-	/* Nobody gives up. */
+	/* No poller gives up. */
 	ASSERT_EQ(0, fault_set("poll_us", "100000"));
 	p = ssw_map(8, false);
 	ASSERT_NE(NULL, p);
@@ -285,26 +296,24 @@ static int io_worker(unsigned int *flags)
 	return found;
 }
 
-#define TRACE			"/sys/kernel/tracing/"
 #define IDLE_CLASS		3	/* of linux/ioprio.h, */
 #define CLASS_SHIFT		13	/* which some C libraries do not have */
 
 static int trace_requests(bool on)
 {
-	int fd, ret;
+	int ret;
 
-	ssw_write(TRACE "tracing_on", "0");
-	fd = on ? open(TRACE "trace", O_WRONLY | O_TRUNC | O_CLOEXEC) : -1;
-	if (fd >= 0)
-		close(fd);
-	ret = ssw_write(TRACE "events/block/block_rq_issue/enable", on ? "1" : "0");
-	return ret || !on ? ret : ssw_write(TRACE "tracing_on", "1");
+	ssw_write(SSW_TRACE "tracing_on", "0");
+	if (on)
+		ssw_trace_empty(SSW_TRACE "trace");
+	ret = ssw_write(SSW_TRACE "events/block/block_rq_issue/enable", on ? "1" : "0");
+	return ret || !on ? ret : ssw_write(SSW_TRACE "tracing_on", "1");
 }
 
 /* Writes to a device in the trace, and those of them that are of class idle. */
 static void traced_writes(const char *dev, int *all, int *idle)
 {
-	FILE *f = fopen(TRACE "trace", "re");
+	FILE *f = fopen(SSW_TRACE "trace", "re");
 	char line[1024], id[32], *p;
 	struct stat st;
 
@@ -326,7 +335,8 @@ static void traced_writes(const char *dev, int *all, int *idle)
 
 /*
  * As the process: in one plug, which io_submit() has for more than two requests, have the
- * group's pages reclaimed, then sleep on the pipe. Nobody tells it to submit these pages.
+ * group's pages reclaimed, then sleep on the pipe. No call of the process submits these
+ * pages.
  */
 static void reclaim_and_sleep(int go, int wake, size_t pages)
 {
@@ -365,7 +375,7 @@ static void reclaim_and_sleep(int go, int wake, size_t pages)
  * sleep, too. A worker does, and may use reserves for it, as reclaim may; the priority is
  * the thread's.
  */
-SSW_BODY(faultgate, sleeps_with_pages_collected)
+SSW_BODY(fault_bio, sleeps_with_pages_collected)
 {
 	const size_t pages = 64;
 	int go[2], wake[2], gate, worker = 0, traced, all, idle;
@@ -410,7 +420,7 @@ SSW_BODY(faultgate, sleeps_with_pages_collected)
 	gate_gone(&g);
 }
 
-/* Read by readahead that nobody waits for; until all are in the swap cache. */
+/* Have the pages read by readahead that no fault waits for, until all are in the swap cache. */
 static bool fetch(char *p, size_t pages)
 {
 	madvise(p, pages * SSW_PAGE, MADV_WILLNEED);
@@ -418,9 +428,8 @@ static bool fetch(char *p, size_t pages)
 }
 
 /*
- * As the process: in one plug, collect pages for the gate, then have the kernel look at a
- * page of area @polled. Reclaim does not sleep, as it finds pages that need not be written,
- * and so is content.
+ * As the process: in one plug, collect pages for the gate, then have the kernel access a
+ * page of area @polled. Reclaim finds enough clean pages, so it does not sleep.
  */
 static void reclaim_and_fault(int ready, int go, int done, int polled, int spare)
 {
@@ -465,7 +474,7 @@ static void reclaim_and_fault(int ready, int go, int done, int polled, int spare
 }
 
 /* Pages that a thread has collected may not keep it from reading one that it waits for. */
-SSW_BODY(faultgate, reads_before_it_submits)
+SSW_BODY(fault_bio, reads_before_it_submits)
 {
 	int ready[2], go[2], done[2], gate, polled, spare, ret;
 	struct pollfd wait = { .events = POLLIN };

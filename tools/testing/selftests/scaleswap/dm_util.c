@@ -1,13 +1,19 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/* Devices of device mapper, without its library. */
-#ifndef SSW_DM_H
-#define SSW_DM_H
-
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dm_util.c - devices of device mapper for the ScaleSwap selftests, without its library
+ */
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/dm-ioctl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
-/* The device that the functions below are about: one of several may lie on another. */
-static const char *dm_name = "sswdm";
+#include "dm_util.h"
+
+const char *dm_name = "sswdm";
 
 static int dm_ioctl(unsigned long cmd, struct dm_ioctl *dmi, size_t size)
 {
@@ -24,7 +30,7 @@ static int dm_ioctl(unsigned long cmd, struct dm_ioctl *dmi, size_t size)
 	return ret;
 }
 
-static int dm_gone(void)
+int dm_gone(void)
 {
 	struct dm_ioctl dmi = { };
 
@@ -32,8 +38,7 @@ static int dm_gone(void)
 }
 
 /* One @target over all of a device; its path goes to @dev. As dmsetup(8) create. */
-static int dm_make(const char *target, const char *params, long long sectors, char *dev,
-		   size_t len)
+int dm_make(const char *target, const char *params, long long sectors, char *dev, size_t len)
 {
 	struct {
 		struct dm_ioctl dmi;
@@ -61,12 +66,10 @@ static int dm_make(const char *target, const char *params, long long sectors, ch
 	return ret;
 }
 
-/* While it is suspended, what is sent to it waits. */
-static inline int dm_suspend(bool on)
+/* Suspend or resume. While the device is suspended, requests to it wait. */
+int dm_suspend(bool on)
 {
 	struct dm_ioctl dmi = { .flags = on ? DM_SUSPEND_FLAG | DM_SKIP_LOCKFS_FLAG : 0 };
 
 	return dm_ioctl(DM_DEV_SUSPEND, &dmi, sizeof(dmi));
 }
-
-#endif /* SSW_DM_H */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Critical faults on devices that take their time: who has the CPU meanwhile, what the
- * worker does, and who waits for whom.
+ * Critical faults on slow devices: which task has the CPU meanwhile, whether the worker is
+ * idle, and that reads from one device do not wait for another.
  *
- * Needs a drive ssw-slow, which does twenty commands a second: the guest "stack".
- * Each test has a control, which shows that what is looked for would be seen.
+ * The guest "stack" has the drive ssw-slow, which does twenty commands a
+ * second. Each test has a control, which shows that the failure would be seen.
  */
-#include "ssw_fault.h"
+#include "fault_harness.h"
 
-FAULT_FIXTURE(faultslow, SSW_NEED_ON | SSW_NEED_DIR)
+FAULT_FIXTURE(fault_slow, SSW_NEED_ON | SSW_NEED_DIR)
 
 #define PAGES	24
 #define CPU	1
@@ -71,7 +71,7 @@ static void read_all(struct fault_count *c, int ready, int go)
  * Tasks of one real-time priority do not preempt one another: a thread that polled until it
  * is preempted would poll to the end. If another one waits for the CPU it must not.
  */
-SSW_BODY(faultslow, gives_way)
+SSW_BODY(fault_slow, gives_way)
 {
 	static const char * const what[] = { "alone", "with another one" };
 	struct fault_count *c = ssw_shared(2 * sizeof(*c));
@@ -121,7 +121,7 @@ SSW_BODY(faultslow, gives_way)
  * A worker that sleeps between two looks at the drive is idle: it neither counts for the
  * load average nor for the time that is spent waiting for I/O.
  */
-SSW_BODY(faultslow, worker_is_idle)
+SSW_BODY(fault_slow, worker_is_idle)
 {
 	int seen = 0, blocked = 0;
 	char dev[64], *p;
@@ -187,7 +187,7 @@ static bool again(long long want)
  * for the first. A read of the other device waits for neither, unless they are behind one
  * another. A guest may be too slow to see that, but not each time.
  */
-SSW_BODY(faultslow, devices_apart)
+SSW_BODY(fault_slow, devices_apart)
 {
 	int busy, other, ret;
 	bool apart = false;

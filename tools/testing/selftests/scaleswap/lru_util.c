@@ -1,46 +1,26 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
- * What the tests of LRU shards share: the dump in debugfs, a group, and processes in
- * it that do what they are told.
+ * lru_util.c - LRU shards for the ScaleSwap selftests: the dump in debugfs, a group, and
+ * processes in it that do what they are told
  */
-#ifndef SSW_LRU_H
-#define SSW_LRU_H
-
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
-#include "ssw_body.h"
+#include <sys/wait.h>
 
-#define LRU	SSW_SYS "/lru/"
-#define DUMP	"/sys/kernel/debug/scaleswap/lru"
-#define GEN	"/sys/kernel/mm/lru_gen/enabled"
-#define FAIL	"/sys/kernel/debug/failslab/"
-#define BLOCKS	"/sys/devices/system/memory"
-#define GROUP	"ssw-lru"
-#define PAGES	1500
-/* Of a process' own memory: its stack and the like. Far less than what is counted. */
-#define OWN	100
+#include "lru_util.h"
 
 /* --- the dump ------------------------------------------------------------ */
 
-enum { INACTIVE_ANON, ACTIVE_ANON, INACTIVE_FILE, ACTIVE_FILE, UNEVICTABLE, LISTS };
-#define ANON	(1 << INACTIVE_ANON | 1 << ACTIVE_ANON)
-#define FILES	(1 << INACTIVE_FILE | 1 << ACTIVE_FILE)
-#define LOCKED	(1 << UNEVICTABLE)
-#define ANY	-1
-
-static const char * const list_name[] __attribute__((unused)) = {
+const char * const list_name[LISTS] = {
 	"inactive_anon", "active_anon", "inactive_file", "active_file", "unevictable",
 };
 
-struct row {
-	int memcg, nid, shard;
-	long size[LISTS];
-	unsigned long clock;
-};
+struct row *rows;
+int nr_rows;
+static int max_rows;
 
-static struct row *rows;
-static int nr_rows, max_rows;
-
-static inline int dump(void)
+int dump(void)
 {
 	FILE *f = fopen(DUMP, "re");
 	char line[512];
@@ -71,8 +51,8 @@ static inline int dump(void)
 	return ret;
 }
 
-/* Pages in what was dumped last; @lists is a mask, the others may be ANY. */
-static inline long in_dump(int memcg, int nid, int shard, unsigned int lists)
+/* Pages in the last dump; @lists is a mask, the others may be ANY. */
+long in_dump(int memcg, int nid, int shard, unsigned int lists)
 {
 	long sum = 0;
 
@@ -88,7 +68,7 @@ static inline long in_dump(int memcg, int nid, int shard, unsigned int lists)
 	return sum;
 }
 
-static inline long long value(const char *name)
+long long value(const char *name)
 {
 	char path[128];
 
@@ -96,7 +76,7 @@ static inline long long value(const char *name)
 	return ssw_num(path);
 }
 
-static const char *cannot(void)
+const char *cannot(void)
 {
 	if (getenv("SSW_LRU_ANYWAY"))
 		return NULL;
@@ -105,23 +85,15 @@ static const char *cannot(void)
 	return access(DUMP, R_OK) ? "there is no " DUMP : NULL;
 }
 
-#define NEED_SHARDS()				\
-	do {					\
-		const char *_why = cannot();	\
-						\
-		if (_why)			\
-			SKIP(return, "%s", _why); \
-	} while (0)
-
-static inline int shard_of(int cpu)
+int shard_of(int cpu)
 {
 	long long n = value("shards");
 
 	return 1 + (n > 0 ? cpu % n : cpu);
 }
 
-/* Put what waits in per-CPU batches onto the lists. This drops clean caches, too. */
-static inline void drain(void)
+/* Drain the per-CPU batches onto the lists. This drops clean caches, too. */
+void drain(void)
 {
 	static bool quiet;
 
@@ -132,11 +104,52 @@ static inline void drain(void)
 	ssw_write("/proc/sys/vm/drop_caches", "1");
 }
 
-/* --- a group and processes in it ----------------------------------------- */
+/* Two CPUs with different shards, on different nodes if there are some. */
+bool two_cpus(int *a, int *b)
+{
+	cpu_set_t online;
 
-static int memcg;	/* the number of GROUP in the dump */
+	*a = *b = -1;
+	if (ssw_online(&online))
+		return false;
+	for (int c = 0; c < CPU_SETSIZE; c++) {
+		if (!CPU_ISSET(c, &online))
+			continue;
+		if (*a < 0)
+			*a = c;
+		else if (shard_of(c) != shard_of(*a))
+			*b = c;
+	}
+	return *b >= 0;
+}
 
-static inline long long cg(const char *group, const char *file, const char *key)
+/*
+ * Four CPUs with a shard each, in the order in which reclaim goes round from the first:
+ * between them are no shards that have pages.
+ */
+bool four_cpus(int cpu[4])
+{
+	cpu_set_t online;
+	int n = 0;
+
+	if (ssw_online(&online))
+		return false;
+	for (int c = 0; c < CPU_SETSIZE && n < 4; c++) {
+		bool other = CPU_ISSET(c, &online);
+
+		for (int i = 0; i < n; i++)
+			other = other && shard_of(c) > shard_of(cpu[i]);
+		if (other)
+			cpu[n++] = c;
+	}
+	return n == 4;
+}
+
+/* --- a group ------------------------------------------------------------- */
+
+int memcg;
+
+long long cg(const char *group, const char *file, const char *key)
 {
 	char path[256];
 
@@ -144,7 +157,7 @@ static inline long long cg(const char *group, const char *file, const char *key)
 	return key ? ssw_proc_num(path, key) : ssw_num(path);
 }
 
-static inline void cg_reclaim(const char *group, long pages)
+void cg_reclaim(const char *group, long pages)
 {
 	char path[256], val[32];
 
@@ -153,8 +166,8 @@ static inline void cg_reclaim(const char *group, long pages)
 	ssw_write(path, val);
 }
 
-/* As many pages by one write, with a swappiness for this time. */
-static inline void cg_reclaim_as(const char *group, long pages, int swappiness)
+/* Reclaim @pages by one write, with a swappiness for this write only. */
+void cg_reclaim_as(const char *group, long pages, int swappiness)
 {
 	char path[256], val[64];
 
@@ -163,7 +176,7 @@ static inline void cg_reclaim_as(const char *group, long pages, int swappiness)
 	ssw_write(path, val);
 }
 
-static inline int cg_remove(const char *group)
+int cg_remove(const char *group)
 {
 	char path[256];
 
@@ -176,13 +189,13 @@ static inline int cg_remove(const char *group)
 	return -errno;
 }
 
-/* Make GROUP anew, and see which number is new in the dump. */
-static inline int cg_fresh(void)
+/* Make GROUP anew, and find its number: the one that is new in the dump. */
+int cg_fresh(void)
 {
 	static char had[65536];
 	int ret = 0;
 
-	/* A number may be that of a group that goes away just now: then another one. */
+	/* The number may be that of a group that is just going away: then try again. */
 	ssw_for_looks(i) {
 		ret = cg_remove(GROUP);
 		if (!ret)
@@ -207,8 +220,8 @@ static inline int cg_fresh(void)
 	return ret;
 }
 
-/* GROUP's pages in a CPU's shard (cpu ANY: in all, with those in none), after a drain. */
-static inline long at(int cpu, unsigned int lists)
+/* GROUP's pages in a CPU's shard, after a drain. @cpu ANY: in all shards, and in none. */
+long at(int cpu, unsigned int lists)
 {
 	drain();
 	if (dump())
@@ -216,7 +229,7 @@ static inline long at(int cpu, unsigned int lists)
 	return in_dump(memcg, ANY, cpu == ANY ? ANY : shard_of(cpu), lists);
 }
 
-static inline void show_group(void)
+void show_group(void)
 {
 	if (dump())
 		return;
@@ -227,8 +240,8 @@ static inline void show_group(void)
 			       rows[i].size[2], rows[i].size[3], rows[i].size[4]);
 }
 
-/* Wait until memory.stat, by which reclaim decides what to age, is what is on the lists. */
-static inline bool stats_caught_up(void)
+/* Wait until memory.stat agrees with the lists: reclaim decides by it what to age. */
+bool stats_caught_up(void)
 {
 	ssw_for_looks(i) {
 		bool same = !dump();
@@ -243,8 +256,11 @@ static inline bool stats_caught_up(void)
 	return false;
 }
 
-/* Reclaim until GROUP has at most @most pages of anonymous memory on lists. What it has. */
-static inline long evict(long most)
+/*
+ * Reclaim until GROUP has at most @most pages of anonymous memory on lists. Return: the
+ * pages that it still has.
+ */
+long evict(long most)
 {
 	long left = 0;
 
@@ -259,25 +275,15 @@ static inline long evict(long most)
 	return left;
 }
 
-enum op {
-	REST, PIN, STAMP, CHECK, OUT, COLD, LOCK, UNLOCK, LOCK_NEW, USE, DROP, BREAK, MOVE,
-	SPLIT, RESIDENT, IN_AREA, FAULTS, HOLES, EVEN, NODE, WHERE, FILE_NEW, FILE_READ,
-	HOLD, FILE_HOLD, LEAVE,
-};
+/* Processes of the group that were killed for lack of memory */
+long long kills(void)
+{
+	return cg(GROUP, "memory.events", "oom_kill");
+}
 
-/* A process that does what it is told, with pages that only it touches. */
-struct mate {
-	pid_t pid;
-	char *p;
-	size_t pages;
-	struct {
-		volatile int op;
-		volatile size_t from, n;
-		volatile long arg, ret;
-	} *c;
-};
+/* --- processes in it ----------------------------------------------------- */
 
-static inline long majflt(void)
+static long majflt(void)
 {
 	char buf[1024], *s;
 	long v = -1;
@@ -291,7 +297,7 @@ static inline long majflt(void)
 }
 
 /* Have the pages marked as accessed, as by I/O: twice makes them active. */
-static inline long use(char *p, size_t pages)
+static long use(char *p, size_t pages)
 {
 	static char buf[64 * SSW_PAGE];
 
@@ -306,7 +312,7 @@ static inline long use(char *p, size_t pages)
 }
 
 /* To node @node. How many did not get there. */
-static inline long move_to(char *p, size_t pages, int node)
+static long move_to(char *p, size_t pages, int node)
 {
 	long bad = 0;
 
@@ -329,18 +335,18 @@ static inline long move_to(char *p, size_t pages, int node)
 }
 
 /* Have new pages on node @node, whichever CPU asks. */
-static inline long stay_on(int node)
+static long stay_on(int node)
 {
 	unsigned long mask = 1UL << node;
 
 	return syscall(SYS_set_mempolicy, 2 /* MPOL_BIND */, &mask, 64UL) ? -errno : 0;
 }
 
-/* Of a file: pages are stamped as if they were at this address. */
+/* The pages of a file are stamped as if they were at this address. */
 #define FILE_AS(page)	((const char *)((1UL << 20) + (page) * SSW_PAGE))
 
-/* Write and have on disk, or read and check, page by page; -errno or wrong pages. */
-static inline long file_pages(int file, size_t from, size_t n, bool fresh)
+/* Write the pages to disk, or read and check them, one by one; -errno or wrong pages. */
+static long file_pages(int file, size_t from, size_t n, bool fresh)
 {
 	static char page[SSW_PAGE] __attribute__((aligned(8)));
 	int fd = open(ssw_file(file), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -348,7 +354,7 @@ static inline long file_pages(int file, size_t from, size_t n, bool fresh)
 
 	if (fd < 0)
 		return -errno;
-	/* No readahead: what is read is what was asked for. */
+	/* No readahead: only pages asked for are read. */
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	for (size_t i = from; i < from + n && wrong >= 0; i++) {
 		if (fresh) {
@@ -369,13 +375,13 @@ static inline long file_pages(int file, size_t from, size_t n, bool fresh)
 }
 
 /*
- * Put pages of memory, or of a file if @p is NULL, into pipes: as long as it is there
- * each has a reference, so reclaim looks at it and has to leave it. Pipes of a few
- * pages, since a large one needs much memory in one piece.
+ * Put pages of memory, or of a file if @p is NULL, into pipes. A page in a pipe has a
+ * reference, so reclaim scans it and has to leave it. Pipes of a few pages, since a large
+ * one needs much contiguous memory.
  */
 #define HOLD_PAGES	256
 
-static inline long hold(char *p, int file, size_t pages)
+static long hold(char *p, int file, size_t pages)
 {
 	size_t left = pages * SSW_PAGE, room = 0;
 	int ends[2], fd = -1;
@@ -409,7 +415,7 @@ static inline long hold(char *p, int file, size_t pages)
 }
 
 /* How many of a file's first pages are in memory. */
-static inline long file_cached(int file, size_t n)
+long file_cached(int file, size_t n)
 {
 	int fd = open(ssw_file(file), O_RDWR | O_CLOEXEC);
 	unsigned char in[4096];
@@ -430,12 +436,12 @@ static inline long file_cached(int file, size_t n)
 	return sum;
 }
 
-static inline int break_slabs(bool on)
+static int break_slabs(bool on)
 {
 	return ssw_write("/proc/self/make-it-fail", on ? "1" : "0");
 }
 
-static inline long mate_do(struct mate *m)
+static long mate_do(struct mate *m)
 {
 	char *p = m->p + m->c->from * SSW_PAGE, text[96];
 	size_t n = m->c->n, len = n * SSW_PAGE;
@@ -506,7 +512,7 @@ static inline long mate_do(struct mate *m)
 	return -EINVAL;
 }
 
-static inline bool mate_start(struct mate *m, int cpu, size_t pages, bool huge)
+bool mate_start(struct mate *m, int cpu, size_t pages, bool huge)
 {
 	char pid[16];
 
@@ -535,7 +541,7 @@ static inline bool mate_start(struct mate *m, int cpu, size_t pages, bool huge)
 	}
 }
 
-static inline void ask(struct mate *m, int op, size_t from, size_t n, long arg)
+void ask(struct mate *m, int op, size_t from, size_t n, long arg)
 {
 	m->c->from = from;
 	m->c->n = n;
@@ -543,9 +549,7 @@ static inline void ask(struct mate *m, int op, size_t from, size_t n, long arg)
 	m->c->op = op;
 }
 
-#define DIED	(-9999)
-
-static inline long answer(struct mate *m)
+long answer(struct mate *m)
 {
 	while (m->c->op != REST) {
 		int status;
@@ -560,7 +564,7 @@ static inline long answer(struct mate *m)
 	return m->c->ret;
 }
 
-static inline long tell(struct mate *m, int op, size_t from, size_t n, long arg)
+long tell(struct mate *m, int op, size_t from, size_t n, long arg)
 {
 	if (!m->pid)
 		return DIED;
@@ -568,12 +572,12 @@ static inline long tell(struct mate *m, int op, size_t from, size_t n, long arg)
 	return answer(m);
 }
 
-static inline long tell_all(struct mate *m, int op, long arg)
+long tell_all(struct mate *m, int op, long arg)
 {
 	return tell(m, op, 0, m->pages, arg);
 }
 
-static inline int mate_end(struct mate *m)
+int mate_end(struct mate *m)
 {
 	int status = 0;
 
@@ -586,102 +590,9 @@ static inline int mate_end(struct mate *m)
 	return status;
 }
 
-/* The processes have ended: nothing is left on any list, and the group goes. */
-static inline void group_ends(struct __test_metadata *_metadata)
-{
-	long left = 0;
+/* --- areas whose writes are done at once --------------------------------- */
 
-	ssw_for_looks(i) {
-		left = at(ANY, ANON | LOCKED);
-		if (!left)
-			break;
-		cg_reclaim(GROUP, 256);
-		usleep(20000);
-	}
-	EXPECT_EQ(0, left) TH_LOG("%ld pages stay on lists of a group without processes", left);
-	if (left)
-		show_group();
-	EXPECT_EQ(0, cg_remove(GROUP));
-}
-
-#define EXPECT_ABOUT(n, seen)					\
-	do {							\
-		long _n = (n), _seen = (seen);			\
-								\
-		EXPECT_LE(_n - OWN, _seen);			\
-		EXPECT_GE(_n + OWN, _seen);			\
-		if (_seen < _n - OWN || _seen > _n + OWN)	\
-			show_group();				\
-	} while (0)
-
-/* Two CPUs with different shards, on different nodes if there are some. */
-static inline bool two_cpus(int *a, int *b)
-{
-	cpu_set_t online;
-
-	*a = *b = -1;
-	if (ssw_online(&online))
-		return false;
-	for (int c = 0; c < CPU_SETSIZE; c++) {
-		if (!CPU_ISSET(c, &online))
-			continue;
-		if (*a < 0)
-			*a = c;
-		else if (shard_of(c) != shard_of(*a))
-			*b = c;
-	}
-	return *b >= 0;
-}
-
-#define NEED_TWO(a, b)							\
-	do {								\
-		if (!two_cpus(&(a), &(b)))				\
-			SKIP(return, "all CPUs share one shard");	\
-	} while (0)
-
-/*
- * Four CPUs with a shard each, in the order in which reclaim goes round from the first:
- * between them are no shards that have pages.
- */
-static inline bool four_cpus(int cpu[4])
-{
-	cpu_set_t online;
-	int n = 0;
-
-	if (ssw_online(&online))
-		return false;
-	for (int c = 0; c < CPU_SETSIZE && n < 4; c++) {
-		bool other = CPU_ISSET(c, &online);
-
-		for (int i = 0; i < n; i++)
-			other = other && shard_of(c) > shard_of(cpu[i]);
-		if (other)
-			cpu[n++] = c;
-	}
-	return n == 4;
-}
-
-#define NEED_FOUR(cpu)							\
-	do {								\
-		if (!four_cpus(cpu))					\
-			SKIP(return, "needs four CPUs with a shard each"); \
-	} while (0)
-
-#define NEED_AREAS(a)							\
-	do {								\
-		if (!ssw_bdev(0))					\
-			SKIP(return, "SSW_BDEVS names no spare block device"); \
-		ASSERT_EQ(0, ssw_areas_on(a, 30000, SSW_MANY));		\
-	} while (0)
-
-/*
- * Areas whose writes are done when they are submitted: RAM that null_blk keeps, without an
- * interrupt. On a drive it depends on the speed of the host how many pages are still under
- * writeback when reclaim comes to them again, and then it takes others: those of other CPUs.
- */
-#define INSTANT	"/sys/kernel/config/nullb/sswram"
-
-static inline void instant_gone(void)
+void instant_gone(void)
 {
 	char path[128];
 
@@ -697,7 +608,7 @@ static inline void instant_gone(void)
 }
 
 /* One for each online CPU of node @node. 0 or -errno. */
-static inline int instant_on(struct ssw_areas *a, unsigned int pages, int node)
+int instant_on(struct ssw_areas *a, unsigned int pages, int node)
 {
 	static const char * const set[][2] = {
 		{ "blocksize", "4096" }, { "memory_backed", "1" }, { "irqmode", "0" },
@@ -731,17 +642,10 @@ static inline int instant_on(struct ssw_areas *a, unsigned int pages, int node)
 	return ret < 0 ? ret : 0;
 }
 
-#define NEED_INSTANT(a, pages, node)					\
-	do {								\
-		if (access("/sys/kernel/config/nullb", F_OK))		\
-			SKIP(return, "a kernel without null_blk");	\
-		ASSERT_EQ(0, instant_on(a, pages, node));		\
-	} while (0)
-
-/* --- sums ---------------------------------------------------------------------- */
+/* --- sums ---------------------------------------------------------------- */
 
 /* memory.numa_stat: "inactive_anon N0=1 N1=2", in bytes. In pages. */
-static inline long numa_stat(const char *key, int nid)
+static long numa_stat(const char *key, int nid)
 {
 	char line[512], want[16], *s;
 	FILE *f = fopen(SSW_CG "/" GROUP "/memory.numa_stat", "re");
@@ -761,7 +665,7 @@ static inline long numa_stat(const char *key, int nid)
 	return v;
 }
 
-static inline long node_stat(const char *key, int nid)
+static long node_stat(const char *key, int nid)
 {
 	char path[128], k[64];
 
@@ -770,7 +674,7 @@ static inline long node_stat(const char *key, int nid)
 	return ssw_proc_num(path, k);
 }
 
-static inline int nodes(void)
+int nodes(void)
 {
 	cpu_set_t set;
 
@@ -783,8 +687,11 @@ static inline int nodes(void)
 	return 1;
 }
 
-/* Wait until GROUP's statistics are what is on the lists, and all nodes' are. */
-static inline int sums_differ(bool say)
+/*
+ * Wait until GROUP's statistics, and those of all nodes, agree with the lists. The number
+ * that do not.
+ */
+int sums_differ(bool say)
 {
 	int bad = 0;
 
@@ -817,11 +724,3 @@ static inline int sums_differ(bool say)
 	}
 	return bad;
 }
-
-/* Processes of the group that were killed for want of memory */
-static inline long long kills(void)
-{
-	return cg(GROUP, "memory.events", "oom_kill");
-}
-
-#endif /* SSW_LRU_H */

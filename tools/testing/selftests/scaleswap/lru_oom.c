@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process of a group is killed for want of memory only if nothing of the group can be
- * reclaimed, and not for statistics that are old.
+ * A process of a group is killed for lack of memory only if nothing of the group can be
+ * reclaimed, and not because statistics are old.
  */
-#include "ssw_lru.h"
+#include <sys/uio.h>
 
-SSW_FIXTURE(oom, 0)
+#include "lru_harness.h"
+
+SSW_FIXTURE(lru_oom, 0)
 
 /* Have all memory of a process marked as accessed, twice: that makes it active. */
 static void use_all(pid_t pid)
@@ -52,7 +54,7 @@ static void activated_since(struct __test_metadata *_metadata, struct mate *m, i
  * Statistics say that a group has inactive pages alone; since then all were activated, and
  * there is no other page. It must not be killed before statistics are right again.
  */
-SSW_BODY(oom, activated_since)
+SSW_BODY(lru_oom, activated_since)
 {
 	const long more = 600;
 	long pages = 3000;
@@ -90,10 +92,10 @@ SSW_BODY(oom, activated_since)
 }
 
 /*
- * Nobody is killed for memory.high, and reclaim for it repeats itself for as long as it
- * makes progress. So it is not asked to try again, but gives up as in the base kernel.
+ * No process is killed for memory.high, and reclaim for it repeats itself for as long as it
+ * makes progress. So reclaim need not try again; it gives up as in the base kernel.
  */
-SSW_BODY(oom, not_for_memory_high)
+SSW_BODY(lru_oom, not_for_memory_high)
 {
 	const long pages = 3000, high = 1500;
 	long long again = ssw_stat("reclaim_again");
@@ -123,7 +125,7 @@ SSW_BODY(oom, not_for_memory_high)
 }
 
 /* Nothing can be reclaimed: the process is killed. */
-SSW_BODY(oom, nothing_left)
+SSW_BODY(lru_oom, nothing_left)
 {
 	const long pages = 3000, max = 1500;
 	struct ssw_areas areas;

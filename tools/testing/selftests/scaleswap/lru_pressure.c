@@ -2,19 +2,19 @@
 /*
  * LRU shards under pressure: reclaim from all of them, no memory for one, groups,
  * memory and CPUs that come and go; and lanes, where in an area pages go by shard.
- * See lru.c for where pages are.
+ * See lru_folio.c for where pages are.
  */
-#include "ssw_lru.h"
+#include "lru_harness.h"
 
-SSW_FIXTURE(shards, 0)
+SSW_FIXTURE(lru_pressure, 0)
 
 /* --- reclaim ------------------------------------------------------------------- */
 
 /*
- * Memory that CPUs touched which are idle now does not keep a busy one from its own:
- * what it reads again and again stays.
+ * Memory of CPUs that are idle now does not displace a busy CPU's pages: those that it
+ * reads again and again stay.
  */
-SSW_BODY(shards, idle_cpus_give_way)
+SSW_BODY(lru_pressure, idle_cpus_give_way)
 {
 	const long max = 6000, hot = 3500, cold = 1500;
 	struct mate busy, idle[3];
@@ -71,7 +71,7 @@ SSW_BODY(shards, idle_cpus_give_way)
 		EXPECT_GT(cold, left);
 	}
 	show_group();
-	/* At least what the busy one needed is gone from them. */
+	/* The idle CPUs have given at least as many pages as the busy one needed. */
 	EXPECT_GE(max - hot + OWN, in_dump(memcg, ANY, ANY, ANON) -
 		  in_dump(memcg, ANY, shard_of(cpu), ANON));
 	/* It is all there still. */
@@ -86,7 +86,7 @@ SSW_BODY(shards, idle_cpus_give_way)
 }
 
 /* All idle CPUs of a node lose theirs, about as much as the others. */
-SSW_BODY(shards, idle_cpus_in_turn)
+SSW_BODY(lru_pressure, idle_cpus_in_turn)
 {
 	const long cold = 900, taken = 1200, piece = 30;
 	struct ssw_areas areas;
@@ -131,7 +131,7 @@ SSW_BODY(shards, idle_cpus_in_turn)
 }
 
 /* A small shard's pages that are used all the time outlive another one's stream. */
-SSW_BODY(shards, small_and_hot_stays)
+SSW_BODY(lru_pressure, small_and_hot_stays)
 {
 	const long max = 4000, hot = 300, stream = 16000, piece = 400;
 	struct mate small, big;
@@ -166,7 +166,7 @@ SSW_BODY(shards, small_and_hot_stays)
 }
 
 /* All that can be reclaimed is in another CPU's shard. */
-SSW_BODY(shards, no_oom_with_foreign_pages)
+SSW_BODY(lru_pressure, no_oom_with_foreign_pages)
 {
 	const long max = 1800;
 	struct ssw_areas areas;
@@ -193,7 +193,7 @@ SSW_BODY(shards, no_oom_with_foreign_pages)
 		EXPECT_EQ(0, kills());
 		EXPECT_EQ(0, tell(&m, CHECK, 0, max - 300, 2));
 		EXPECT_EQ(0, tell(&full, CHECK, 0, max - 200, 1));
-		/* All of it can be reclaimed from where nobody has pages, too. */
+		/* All of it can be reclaimed from either CPU, too. */
 		if (round) {
 			ssw_pin(round == 1 ? a : b);
 			EXPECT_GE(OWN, evict(OWN / 2));
@@ -208,10 +208,10 @@ SSW_BODY(shards, no_oom_with_foreign_pages)
 }
 
 /*
- * What can be reclaimed, page cache, is all in another CPU's shard of the same node, and
- * the own one has pages that cannot, as there is no swap.
+ * All reclaimable pages are page cache in another CPU's shard of the same node. The own
+ * shard has only pages that cannot be reclaimed, as there is no swap.
  */
-SSW_BODY(shards, no_oom_with_foreign_files)
+SSW_BODY(lru_pressure, no_oom_with_foreign_files)
 {
 	const long max = 1800, files = 1200;
 	const char *path = ssw_file(901);
@@ -267,10 +267,10 @@ SSW_BODY(shards, no_oom_with_foreign_files)
 }
 
 /*
- * memory.reclaim takes as much as is asked for, whoever asks and whosever it is: from
- * pages of one age, about the same of each.
+ * memory.reclaim takes as many pages as asked for, from any CPU and for any owner; from
+ * pages of one age it takes about the same share of each shard.
  */
-SSW_BODY(shards, reclaim_from_all)
+SSW_BODY(lru_pressure, reclaim_from_all)
 {
 	const long piece = 25;
 	struct ssw_areas areas;
@@ -290,7 +290,7 @@ SSW_BODY(shards, reclaim_from_all)
 			ASSERT_EQ(0, tell(&m[i], STAMP, at, piece, i + 1));
 	drain();
 	ssw_pin(0);
-	/* Half of it, in small portions: nobody's shard is spared, nobody's is emptied. */
+	/* Half of it, in small portions: no shard is spared, and none is emptied. */
 	for (long i = 0; i < n * PAGES; i += 50) {
 		long left = 0;
 
@@ -358,7 +358,7 @@ static long own_share(struct __test_metadata *_metadata, const struct ssw_areas 
  * Clocks of shards may be half a round apart before a CPU has to take others' pages, some
  * hundred here. So there are many more pages, and none waits for a drive.
  */
-SSW_BODY(shards, own_pages_first)
+SSW_BODY(lru_pressure, own_pages_first)
 {
 	int n = 0, node = 0, area[2];
 	struct ssw_areas areas;
@@ -391,7 +391,7 @@ SSW_BODY(shards, own_pages_first)
 /* SSW_CLUSTER_SLOTS and SSW_NR_LANES of mm/scaleswap/slot_types.h */
 #define CLUSTER	512
 #define LANES	4
-/* Of each process: more than a cluster, and the clusters of all are in a mask. */
+/* Pages of each process: more than a cluster, and the clusters of all are in a mask. */
 #define LANE_PAGES	800
 #define LANE_PIECE	40
 
@@ -421,7 +421,7 @@ static uint64_t clusters_of(const struct mate *m, int type)
 	return mask;
 }
 
-/* In turns, a few pages each, so that with one lane for all they are mixed. */
+/* Round-robin, a few pages each, so that with one lane for all they are mixed. */
 static void out_in_turns(struct __test_metadata *_metadata, struct mate *m, int n)
 {
 	for (size_t from = 0; from < LANE_PAGES; from += LANE_PIECE)
@@ -430,10 +430,10 @@ static void out_in_turns(struct __test_metadata *_metadata, struct mate *m, int 
 }
 
 /*
- * One CPU swaps out pages of all shards: each shard's are in clusters of its own of the
- * CPU's area, whoever else's are in swap.
+ * One CPU swaps out pages of all shards. The pages of each shard go to clusters of their
+ * own in that CPU's area, whichever pages are already in swap.
  */
-SSW_BODY(shards, foreign_pages_apart)
+SSW_BODY(lru_pressure, foreign_pages_apart)
 {
 	uint64_t in[LANES];
 	struct ssw_areas areas;
@@ -493,7 +493,7 @@ SSW_BODY(shards, foreign_pages_apart)
 }
 
 /* CPUs that have no area swap out to another's: its own pages are in other clusters. */
-SSW_BODY(shards, askers_apart)
+SSW_BODY(lru_pressure, askers_apart)
 {
 	struct ssw_areas areas;
 	struct mate m[2];
@@ -536,12 +536,12 @@ static int fail_slabs(const char *percent)
 	ssw_write(FAIL "interval", "1");
 	ssw_write(FAIL "space", "0");
 	ssw_write(FAIL "cache-filter", "N");
-	/* Only what may not wait, and only by processes that want it to. */
+	/* Fail only allocations that may not wait, and only of processes that ask for it. */
 	ssw_write(FAIL "ignore-gfp-wait", "Y");
 	return ret ?: ssw_write(FAIL "task-filter", "Y") ?: ssw_write(FAIL "probability", percent);
 }
 
-SSW_BODY(shards, no_memory_for_a_shard)
+SSW_BODY(lru_pressure, no_memory_for_a_shard)
 {
 	long long before, after;
 	struct ssw_areas areas;
@@ -590,7 +590,10 @@ SSW_BODY(shards, no_memory_for_a_shard)
 		tell_all(&m, PIN, a);
 		EXPECT_EQ(0, tell(&m, CHECK, 0, PAGES, 1));
 		EXPECT_EQ(0, tell(&m, CHECK, PAGES, PAGES, 2));
-		/* Those that had none belong to who put them back on a list, or read them. */
+		/*
+		 * Pages without a shard get that of the CPU that puts them back on a list,
+		 * or reads them.
+		 */
 		EXPECT_EQ(0, sums_differ(true));
 		EXPECT_ABOUT(2 * PAGES, at(a, ANON) + at(b, ANON));
 		EXPECT_GE(OWN, in_dump(memcg, ANY, 0, ANON));
@@ -658,7 +661,7 @@ static long long allocated_at_most(long long most)
 	return seen;
 }
 
-SSW_BODY(shards, shards_are_freed)
+SSW_BODY(lru_pressure, shards_are_freed)
 {
 	struct ssw_areas areas;
 	long long before, most, after;
@@ -667,8 +670,8 @@ SSW_BODY(shards, shards_are_freed)
 		SKIP(return, "LRU lists are not sharded here");
 	NEED_AREAS(&areas);
 	/*
-	 * Those of the groups above them stay, and are there after the first time. What
-	 * is left of earlier tests goes meanwhile.
+	 * The shards of the parent groups stay, and exist after the first round. Shards
+	 * left by earlier tests go meanwhile.
 	 */
 	ASSERT_EQ(0, ssw_write(SSW_CG "/cgroup.subtree_control", "+memory"));
 	EXPECT_EQ(0, ssw_write(SSW_CG "/cgroup.procs", "0"));
@@ -694,7 +697,7 @@ SSW_BODY(shards, shards_are_freed)
 }
 
 /* The groups above a page's have the shard, too, though no page: costs are noted there. */
-SSW_BODY(shards, groups_above_have_them)
+SSW_BODY(lru_pressure, groups_above_have_them)
 {
 	bool found = false;
 	pid_t pid;
@@ -727,7 +730,7 @@ SSW_BODY(shards, groups_above_have_them)
 }
 
 /* A group that goes while its process, with its pages, goes to another one. */
-SSW_BODY(shards, pages_outlive_their_group)
+SSW_BODY(lru_pressure, pages_outlive_their_group)
 {
 	struct ssw_areas areas;
 	char pid[16];
@@ -759,7 +762,7 @@ SSW_BODY(shards, pages_outlive_their_group)
 /* --- memory that comes and goes ------------------------------------------------- */
 
 /* Memory blocks, one after the other, while all CPUs swap. */
-SSW_BODY(shards, memory_blocks)
+SSW_BODY(lru_pressure, memory_blocks)
 {
 	struct ssw_load *l = ssw_loads(4);
 	int n = 0, tried = 0, done = 0;
@@ -812,7 +815,7 @@ SSW_BODY(shards, memory_blocks)
 }
 
 /* A CPU goes: its shard's pages are still found, and those it had come back. */
-SSW_BODY(shards, cpu_goes)
+SSW_BODY(lru_pressure, cpu_goes)
 {
 	struct ssw_areas areas;
 	struct mate m;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages that are written, where one cannot be, or where the device holds them back: a write
- * that is repeated goes to the place and is charged to the group of the first one, and no
- * more is in flight than the device mapper allows.
+ * Writes, where one page cannot be written, or where the device holds the bios back. A
+ * retried write goes to the same place and is charged to the same group as the first, and
+ * no more pages are in flight than the device mapper allows.
  *
- * Needs the drives of the guest "stack". Each test has a control, which shows
- * that what is looked for would be seen.
+ * The guest "stack" has the drives. Each test has a control, which shows
+ * that the failure would be seen.
  */
-#include "ssw_fault.h"
-#include "ssw_dm.h"
+#include "dm_util.h"
+#include "fault_harness.h"
 
-FAULT_FIXTURE(faultwrite, SSW_NEED_ON | SSW_NEED_DIR)
+FAULT_FIXTURE(fault_write, SSW_NEED_ON | SSW_NEED_DIR)
 
 static const char * const most[] = { "1", "128" };
 
@@ -25,7 +25,7 @@ static void look(char *p, size_t pages, uint64_t gen, unsigned long bad1, unsign
 /* --- how much is in flight ----------------------------------------------------------- */
 
 #define DM_LIMIT	"/sys/module/dm_mod/parameters/swap_bios"
-/* Pages of others that may be under writeback, too */
+/* Pages of other processes that may be under writeback, too */
 #define DM_OTHERS	64
 
 /* Pages under writeback once it stands: @pid sleeps, and there are no more of them. */
@@ -66,11 +66,11 @@ static void write_all(int go, size_t pages)
 }
 
 /*
- * dm-crypt needs memory for what it writes, so the device mapper limits the bios of swap
- * that it has at once, which are of one page. Nothing that it writes gets done here, so all
- * that it takes is in flight; the limit holds whatever is asked for.
+ * dm-crypt needs memory for each write, so the device mapper limits the number of swap bios
+ * in flight, which are of one page. No write completes here, so all accepted pages are in
+ * flight; the limit holds for each number of pages in a bio.
  */
-SSW_BODY(faultwrite, dm_in_flight)
+SSW_BODY(fault_write, dm_in_flight)
 {
 	const long long limit = ssw_num(DM_LIMIT);
 	const size_t pages = 3 * limit;
@@ -133,7 +133,7 @@ SSW_BODY(faultwrite, dm_in_flight)
 	EXPECT_GE(seen[0] + DM_OTHERS, seen[1]) TH_LOG("more than with one page in a bio");
 }
 
-/* --- as whom -------------------------------------------------------------------------- */
+/* --- charged to which group ------------------------------------------------------------ */
 
 #define NEED_IO_GROUP()							\
 	do {								\
@@ -147,7 +147,7 @@ SSW_BODY(faultwrite, dm_in_flight)
  * their places in the partition, and that is charged to the group that they belong to, too.
  * With one page in a bio nothing is written again by itself.
  */
-SSW_BODY(faultwrite, written_again_as_before)
+SSW_BODY(fault_write, written_again_as_before)
 {
 	/* The partition begins with the 16th page of the drive. */
 	const size_t pages = 500, few = 16, slot = 384;
@@ -202,10 +202,10 @@ SSW_BODY(faultwrite, written_again_as_before)
 }
 
 /*
- * A direct read is none of the block layer's, and charged to nobody. If it fails the page is
- * read again by a bio, which is charged to the page's group.
+ * The block layer does not see a direct read, so it is charged to no group. If it fails, an
+ * ordinary bio reads the page again, and that is charged to the page's group.
  */
-SSW_BODY(faultwrite, read_again_as_its_group)
+SSW_BODY(fault_write, read_again_as_its_group)
 {
 	char dir[128], path[160], was[32];
 

@@ -45,8 +45,8 @@ echo off >"$BIND"
 make_group() { mkdir "$top/$1" && echo 2M >"$top/$1/memory.max"; }
 
 # A group may be out of memory while all its pages are on their way to a slow emulated
-# drive, as in the base kernel: 6 of 24 such workloads were killed there. What the kernel
-# prints then is how it is 0.2 s later, and says little. So many are too many:
+# drive, as in the base kernel: 6 of 24 such workloads were killed there. The kernel prints
+# the state of 0.2 s later, which says little. More kills than this are too many:
 ooms=0
 look_at_ooms() {
 	ooms=$(awk '$1 == "oom_kill" { print $2 }' "$top/memory.events")
@@ -178,7 +178,7 @@ toggle_block() {
 mkdir -p "$top" && echo +memory >"$top/cgroup.subtree_control" || bad "no memory controller"
 for ((g = 0; g < groups; g++)); do make_group "g$g"; done
 
-# A first round, so that what stays for good (shards of groups above) is there.
+# A first round creates the shards that stay: those of the parent groups.
 settle() {
 	local i before=-1 seen
 	for ((i = 0; i < 60; i++)); do
@@ -212,7 +212,7 @@ while [ $((EPOCHSECONDS - start)) -lt "$seconds" ] && [ $ret = 0 ]; do
 	# By time: a round takes 0.2 s, with a debug kernel 10 s.
 	[ $EPOCHSECONDS -lt $next_cpu ] || { toggle_cpu; next_cpu=$((EPOCHSECONDS + 2)); }
 	[ $EPOCHSECONDS -lt $next_block ] || { toggle_block; next_block=$((EPOCHSECONDS + 5)); }
-	# Whoever has ended. A pid may be waited for later, too: its status is kept.
+	# Processes that have ended. The shell keeps a status, so a later wait finds it, too.
 	for pid in "${!at[@]}"; do
 		{ read -r line <"/proc/$pid/stat"; } 2>/dev/null || line=
 		case $line in '' | *\)\ Z*) ;; *) continue ;; esac
@@ -248,8 +248,8 @@ for ((g = 0; g < groups; g++)); do
 	echo 4M >"$top/g$g/memory.reclaim" 2>/dev/null
 	remove_group "g$g"
 done
-# Swap of the machine's own processes, this shell's among them, is counted as theirs; so is
-# what they have read and still have in swap, too, which VmSwap does not count any more.
+# Swap of the machine's own processes, this shell's among them, is counted as theirs; so are
+# pages that they have read and still have in swap, which VmSwap no longer counts.
 own_swap() {
 	cat /proc/[0-9]*/status 2>/dev/null |
 		awk -v cached="$(meminfo SwapCached)" '/^VmSwap:/ { s += $2 } END { print s + cached }'

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * util.c - what all ScaleSwap selftests share: small files, CPUs, cgroups, processes
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "util.h"
+
+long ssw_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/* --- small files --------------------------------------------------------- */
+
+int ssw_write_n(const char *path, const char *val, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, val, n) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+int ssw_write(const char *path, const char *val)
+{
+	return ssw_write_n(path, val, strlen(val));
+}
+
+/* Read a whole small file without its last newline. */
+int ssw_read(const char *path, char *buf, size_t len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n, got = 0;
+
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, buf + got, len - 1 - got)) > 0)
+		got += n;
+	if (n < 0)
+		got = -errno;
+	close(fd);
+	if (got < 0)
+		return got;
+	if (got && buf[got - 1] == '\n')
+		got--;
+	buf[got] = 0;
+	return got;
+}
+
+long long ssw_num(const char *path)
+{
+	char buf[64], *end;
+	long long v;
+
+	if (ssw_read(path, buf, sizeof(buf)) <= 0)
+		return SSW_NO_VALUE;
+	v = strtoll(buf, &end, 10);
+	return *end ? SSW_NO_VALUE : v;
+}
+
+long long ssw_stat(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), SSW_SYS "/stats/%s", name);
+	return ssw_num(path);
+}
+
+/* A value of /proc/vmstat or /proc/meminfo (there in kB). */
+long long ssw_proc_num(const char *file, const char *key)
+{
+	char line[256], k[128];
+	long long v, found = SSW_NO_VALUE;
+	FILE *f = fopen(file, "re");
+
+	if (!f)
+		return SSW_NO_VALUE;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%127[^ :]%*[ :]%lld", k, &v) == 2 && !strcmp(k, key))
+			found = v;
+	fclose(f);
+	return found;
+}
+
+/* --- CPUs and nodes ------------------------------------------------------ */
+
+/* Read a list like 0-3,5 into @set. */
+int ssw_cpulist(const char *path, cpu_set_t *set)
+{
+	char buf[4096], *p = buf;
+	int ret = ssw_read(path, buf, sizeof(buf));
+
+	CPU_ZERO(set);
+	if (ret < 0)
+		return ret;
+	while (*p) {
+		long a = strtol(p, &p, 10), b = a;
+
+		if (*p == '-')
+			b = strtol(p + 1, &p, 10);
+		for (; a <= b; a++)
+			CPU_SET(a, set);
+		if (*p == ',')
+			p++;
+		else if (*p)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int ssw_online(cpu_set_t *set)
+{
+	return ssw_cpulist(SSW_CPUS "/online", set);
+}
+
+/* One more than the highest possible CPU. */
+int ssw_nr_possible(void)
+{
+	cpu_set_t set;
+
+	if (ssw_cpulist(SSW_CPUS "/possible", &set))
+		return 0;
+	for (int c = CPU_SETSIZE - 1; c >= 0; c--)
+		if (CPU_ISSET(c, &set))
+			return c + 1;
+	return 0;
+}
+
+int ssw_node_of(int cpu)
+{
+	char path[128];
+	struct stat st;
+
+	for (int n = 0; n < 64; n++) {
+		snprintf(path, sizeof(path), SSW_CPUS "/cpu%d/node%d", cpu, n);
+		if (!stat(path, &st))
+			return n;
+	}
+	/* The links, and the lists, go with the CPU when it is offline. */
+	return -1;
+}
+
+int ssw_set_online(int cpu, bool on)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), SSW_CPUS "/cpu%d/online", cpu);
+	return ssw_write(path, on ? "1" : "0");
+}
+
+void ssw_all_online(void)
+{
+	for (int c = 1; c < ssw_nr_possible(); c++)
+		ssw_set_online(c, true);
+}
+
+int ssw_pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+}
+
+/* --- memory control groups ----------------------------------------------- */
+
+/* Make group @name and move the caller into it. */
+int ssw_cgroup_enter(const char *name)
+{
+	char path[256], pid[16];
+	int ret;
+
+	ret = ssw_write(SSW_CG "/cgroup.subtree_control", "+memory");
+	if (ret)
+		return ret;
+	snprintf(path, sizeof(path), SSW_CG "/%s", name);
+	if (mkdir(path, 0755) && errno != EEXIST)
+		return -errno;
+	snprintf(path, sizeof(path), SSW_CG "/%s/cgroup.procs", name);
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	return ssw_write(path, pid);
+}
+
+void ssw_cgroup_leave(const char *name)
+{
+	char path[256], pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	ssw_write(SSW_CG "/cgroup.procs", pid);
+	snprintf(path, sizeof(path), SSW_CG "/%s", name);
+	rmdir(path);
+}
+
+int ssw_cgroup_set(const char *name, const char *file, long long bytes)
+{
+	char path[256], val[32];
+
+	snprintf(path, sizeof(path), SSW_CG "/%s/%s", name, file);
+	if (bytes < 0)
+		strcpy(val, "max");
+	else
+		snprintf(val, sizeof(val), "%lld", bytes);
+	return ssw_write(path, val);
+}
+
+/* A line of memory.stat, in bytes. */
+long long ssw_cgroup_stat(const char *name, const char *key)
+{
+	char path[256], line[256], k[64];
+	long long v, found = SSW_NO_VALUE;
+	FILE *f;
+
+	snprintf(path, sizeof(path), SSW_CG "/%s/memory.stat", name);
+	f = fopen(path, "re");
+	if (!f)
+		return SSW_NO_VALUE;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%63s %lld", k, &v) == 2 && !strcmp(k, key))
+			found = v;
+	fclose(f);
+	return found;
+}
+
+/*
+ * Push pages that are swapped out but still cached out of memory, so that the next access
+ * reads the device. Not exact: other pages may go, too.
+ */
+void ssw_evict(const char *cgroup)
+{
+	char path[256], val[32];
+
+	snprintf(path, sizeof(path), SSW_CG "/%s/memory.reclaim", cgroup);
+	for (int i = 0; i < 10; i++) {
+		long long cached = ssw_cgroup_stat(cgroup, "swapcached");
+
+		if (cached <= 0)
+			break;
+		snprintf(val, sizeof(val), "%lld", cached);
+		ssw_write(path, val);
+	}
+}
+
+/* --- processes ----------------------------------------------------------- */
+
+/* fork(), and the child ends with its parent. */
+pid_t ssw_fork(void)
+{
+	pid_t parent = getpid(), pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(99);
+	}
+	return pid;
+}
+
+/* The exit status of a child; 1000 and its signal if it was killed. */
+int ssw_join(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+/* Memory that is shared, and never swapped: for flags and counts. */
+void *ssw_shared(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	mlock(p, bytes);
+	return p;
+}
+
+/* A stream of pseudo-random numbers; the caller prints the seed. */
+uint64_t ssw_random(uint64_t *state)
+{
+	uint64_t x = *state += 0x9e3779b97f4a7c15ULL;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
+/* --- the kernel log and traces ------------------------------------------- */
+
+/* From here on; a descriptor for ssw_splats(). */
+int ssw_log_from_here(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+/* Lines in the kernel log that no test may leave behind; prints the first few. */
+int ssw_splats(int fd)
+{
+	static const char * const bad[] = {
+		"BUG:", "WARNING:", "KASAN:", "INFO: task", "soft lockup", "possible circular",
+		"possible recursive", "inconsistent lock", "suspicious RCU", "Bad swap",
+		"Unused swap", "Bad page", "Bad rss", "swap_info_get", "refcount_t:", "detected stall",
+	};
+	char line[8192];
+	int found = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	for (;;) {
+		n = read(fd, line, sizeof(line) - 1);
+		if (n < 0 && errno == EPIPE)
+			continue;	/* some lines were overwritten: go on after them */
+		if (n <= 0)
+			break;
+		line[n] = 0;
+		for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+			if (strstr(line, bad[i])) {
+				if (found++ < 5)
+					printf("# kernel log: %s\n", line);
+				break;
+			}
+	}
+	return found;
+}
+
+/* Empty a file of the tracer, as the shell's ">" does. */
+void ssw_trace_empty(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+void ssw_trace_stop(void)
+{
+	ssw_write(SSW_TRACE "tracing_on", "0");
+	ssw_write(SSW_TRACE "events/enable", "0");
+	ssw_trace_empty(SSW_TRACE "set_event_pid");
+}
