@@ -208,7 +208,7 @@ struct ssw_cursor {
  * @cluster: fixed
  * @bad: the numbers of bad slots, sorted; fixed
  * @nr_bad: how many; fixed
- * @discard: whether emptied clusters are discarded before they are used again;
+ * @use_discard: whether emptied clusters are discarded before they are used again;
  *           set before the area is enabled
  * @closed: no more allocation; swapoff waits an RCU grace period after setting it
  * @full: a hint that no slot is free; the owner sets it, barrier E
@@ -219,9 +219,9 @@ struct ssw_cursor {
  * @nr_queued: clusters in @queue and @backlog
  * @backlog: owner; taken from @queue, but not worked off yet
  * @free: owner; clusters that are SSW_CL_FREE
- * @part: owner; by order, SSW_CL_NONFULL
+ * @nonfull: owner; by order, SSW_CL_NONFULL
  * @frag: owner; the same, but had no block of their order when last looked at
- * @stale: owner; SSW_CL_DISCARD
+ * @discard: owner; SSW_CL_DISCARD
  * @cursor: owner; by order, and then by lane
  * @dead: owner; tables to be freed after the token is released
  * @allocated: owner; slots ever allocated

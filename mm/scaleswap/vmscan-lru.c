@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * ScaleSwap: how reclaim goes over the LRU shards of a memcg and node.
  *
@@ -28,8 +28,6 @@
  * - All shards with inactive pages are visited before reclaim reports no progress. Shards
  *   that have only active pages have some of them deactivated.
  */
-#ifndef _MM_SCALESWAP_SHRINK_H
-#define _MM_SCALESWAP_SHRINK_H
 
 static void shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc);
 
@@ -648,4 +646,3 @@ static inline struct lruvec *scaleswap_next_lruvec(struct lruvec *lruvec)
 
 #endif /* CONFIG_SCALESWAP_LRU */
 
-#endif /* _MM_SCALESWAP_SHRINK_H */
