@@ -420,7 +420,7 @@ def main():
     o = ap.parse_args()
     signal.signal(signal.SIGTERM, lambda n, _: sys.exit(128 + n))
     sc.OUT = os.path.abspath(o.out or (f"{sc.STORE}/quick" if o.quick else sc.RESULTS))
-    ours = dict(prefix=o.kernel, append="scaleswap=poll")
+    ours = dict(prefix=o.kernel, append="scaleswap=fault")
     sc.COLUMNS = {"base": dict(prefix=o.base, append=""), **{c: ours for c in [*MODES, "ours"]}}
     parts = {}
     for name in PARTS:

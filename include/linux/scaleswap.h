@@ -160,13 +160,13 @@ struct scaleswap_read_ops {
 	unsigned int (*reap)(struct block_device *bdev);
 };
 
-#ifdef CONFIG_SCALESWAP_POLL
+#ifdef CONFIG_SCALESWAP_FAULT
 /* mm/scaleswap/fault.c */
-bool scaleswap_poll_wanted(void);
+bool scaleswap_fault_wanted(void);
 void scaleswap_read_done(struct folio *folio);
 void scaleswap_read_retry(struct folio *folio);
 #else
-static inline bool scaleswap_poll_wanted(void)
+static inline bool scaleswap_fault_wanted(void)
 {
 	return false;
 }

@@ -29,14 +29,14 @@ static const char * const ssw_mechanisms[SSW_NR_MECHS] = {
 	[SSW_MECH_CORE] = "core",
 	[SSW_MECH_LRU] = "lru",
 	[SSW_MECH_EVICT] = "evict",
-	[SSW_MECH_POLL] = "poll",
+	[SSW_MECH_FAULT] = "fault",
 	[SSW_MECH_ZBATCH] = "zbatch",
 	[SSW_MECH_DEFRAG] = "defrag",
 };
 
 static const unsigned int ssw_built_in = BIT(SSW_MECH_CORE) |
 	(IS_ENABLED(CONFIG_SCALESWAP_LRU) ? BIT(SSW_MECH_LRU) : 0) |
-	(IS_ENABLED(CONFIG_SCALESWAP_POLL) ? BIT(SSW_MECH_POLL) : 0);
+	(IS_ENABLED(CONFIG_SCALESWAP_FAULT) ? BIT(SSW_MECH_FAULT) : 0);
 
 /**
  * ssw_parse_boot - parse the value of the boot parameter scaleswap=
@@ -91,7 +91,7 @@ bool ssw_parse_boot(const char *arg, unsigned int *mechs, bool tell)
 static int __init ssw_setup(char *arg)
 {
 	if (!ssw_parse_boot(arg, &ssw_boot_mechs, true))
-		pr_err("bad value in scaleswap=%s; use on, off or a list of core,lru,evict,poll,zbatch,defrag\n",
+		pr_err("bad value in scaleswap=%s; use on, off or a list of core,lru,evict,fault,zbatch,defrag\n",
 		       arg ? arg : "");
 	return 0;
 }

@@ -68,7 +68,7 @@
 
 #include <trace/events/scaleswap.h>
 
-DEFINE_STATIC_KEY_FALSE(scaleswap_poll_key);
+DEFINE_STATIC_KEY_FALSE(scaleswap_fault_key);
 
 unsigned int ssw_fault_mode = SSW_FAULT_AUTO;
 unsigned int ssw_fault_poll_us = SSW_FAULT_POLL_US;
@@ -613,7 +613,7 @@ void ssw_fault_area_init(struct ssw_area *area)
 	struct request_queue *q;
 	int err = -EOPNOTSUPP;
 
-	if (!static_key_enabled(&scaleswap_poll_key))
+	if (!static_key_enabled(&scaleswap_fault_key))
 		return;
 	area->fs_ops = si->flags & SWP_FS_OPS;
 	if (area->fs_ops || !si->bdev)
@@ -633,23 +633,23 @@ out:
 }
 
 /**
- * scaleswap_poll_wanted - should drivers set up queues for direct reads?
+ * scaleswap_fault_wanted - should drivers set up queues for direct reads?
  *
  * Context: any, from early in boot on.
- * Return: true with scaleswap=on or scaleswap=poll.
+ * Return: true with scaleswap=on or scaleswap=fault.
  */
-bool scaleswap_poll_wanted(void)
+bool scaleswap_fault_wanted(void)
 {
-	return static_key_enabled(&scaleswap_poll_key);
+	return static_key_enabled(&scaleswap_fault_key);
 }
-EXPORT_SYMBOL_GPL(scaleswap_poll_wanted);
+EXPORT_SYMBOL_GPL(scaleswap_fault_wanted);
 
 /* After the block layer has made its caches, and before drivers ask. */
 static int __init ssw_fault_init(void)
 {
 	int err;
 
-	if (!ssw_boot_has(SSW_MECH_POLL) || !scaleswap_on())
+	if (!ssw_boot_has(SSW_MECH_FAULT) || !scaleswap_on())
 		return 0;
 	err = bioset_init(&ssw_read_bios, BIO_POOL_SIZE, offsetof(struct ssw_read_bio, bio),
 			  BIOSET_NEED_BVECS);
@@ -670,7 +670,7 @@ static int __init ssw_fault_init(void)
 	err = ssw_io_init();
 	if (err)
 		goto err_retry_wq;
-	static_branch_enable(&scaleswap_poll_key);
+	static_branch_enable(&scaleswap_fault_key);
 	return 0;
 
 err_retry_wq:
@@ -682,7 +682,7 @@ err_retry_bios:
 err_bios:
 	bioset_exit(&ssw_read_bios);
 err:
-	pr_err("pages that faults wait for are read as without scaleswap=poll: %d\n", err);
+	pr_err("pages that faults wait for are read as without scaleswap=fault: %d\n", err);
 	return err;
 }
 fs_initcall(ssw_fault_init);

@@ -659,9 +659,9 @@ typedef struct folio *(*ssw_readahead_fn)(swp_entry_t entry, gfp_t gfp,
 					  struct mempolicy *mpol, pgoff_t ilx,
 					  struct vm_fault *vmf);
 
-#ifdef CONFIG_SCALESWAP_POLL
+#ifdef CONFIG_SCALESWAP_FAULT
 
-DECLARE_STATIC_KEY_FALSE(scaleswap_poll_key);
+DECLARE_STATIC_KEY_FALSE(scaleswap_fault_key);
 
 struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy *mpol,
 				 pgoff_t ilx, struct vm_fault *vmf,
@@ -672,19 +672,19 @@ bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc
 			      struct swap_info_struct *si);
 
 /**
- * scaleswap_poll_on - are critical reads treated apart?
+ * scaleswap_fault_on - are critical reads treated apart?
  *
  * Context: any.
- * Return: true with scaleswap=on or scaleswap=poll, from early in boot on.
+ * Return: true with scaleswap=on or scaleswap=fault, from early in boot on.
  */
-static inline bool scaleswap_poll_on(void)
+static inline bool scaleswap_fault_on(void)
 {
-	return static_branch_unlikely(&scaleswap_poll_key);
+	return static_branch_unlikely(&scaleswap_fault_key);
 }
 
-#else /* CONFIG_SCALESWAP_POLL */
+#else /* CONFIG_SCALESWAP_FAULT */
 
-static inline bool scaleswap_poll_on(void)
+static inline bool scaleswap_fault_on(void)
 {
 	return false;
 }
@@ -711,7 +711,7 @@ static inline bool __scaleswap_write_submit(struct folio *folio,
 	return false;
 }
 
-#endif /* CONFIG_SCALESWAP_POLL */
+#endif /* CONFIG_SCALESWAP_FAULT */
 
 /**
  * scaleswap_swapin - swap in a page that a fault waits for, and its neighbours
@@ -722,7 +722,7 @@ static inline bool __scaleswap_write_submit(struct folio *folio,
  * @vmf: the fault if neighbours are to be found by address, or NULL
  * @vma_readahead: swap_vma_readahead() then, or NULL for swap_cluster_readahead()
  *
- * To be called where scaleswap_poll_on(). The page is read first, then come
+ * To be called where scaleswap_fault_on(). The page is read first, then come
  * neighbours, then the page is polled for, for a limited time.
  *
  * Context: process context, may sleep; no folio is locked. The caller has a
@@ -747,7 +747,7 @@ static inline struct folio *scaleswap_swapin(swp_entry_t entry, gfp_t gfp,
  */
 static inline bool scaleswap_skip_busy(gfp_t gfp)
 {
-	return scaleswap_poll_on() && !(gfp & __GFP_DIRECT_RECLAIM);
+	return scaleswap_fault_on() && !(gfp & __GFP_DIRECT_RECLAIM);
 }
 
 /**
@@ -763,7 +763,7 @@ static inline bool scaleswap_skip_busy(gfp_t gfp)
 static inline bool scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
 					 struct swap_iocb **plug)
 {
-	return scaleswap_poll_on() && __scaleswap_read_submit(folio, si, plug);
+	return scaleswap_fault_on() && __scaleswap_read_submit(folio, si, plug);
 }
 
 /**
@@ -780,7 +780,7 @@ static inline bool scaleswap_read_submit(struct folio *folio, struct swap_info_s
 static inline bool scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
 					  struct swap_info_struct *si)
 {
-	return scaleswap_poll_on() && __scaleswap_write_submit(folio, wbc, si);
+	return scaleswap_fault_on() && __scaleswap_write_submit(folio, wbc, si);
 }
 
 #endif /* _MM_SCALESWAP_HOOKS_H */

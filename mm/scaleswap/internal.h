@@ -65,7 +65,7 @@
  * @SSW_MECH_CORE: per-core areas, on with each of the others
  * @SSW_MECH_LRU: LRU shards
  * @SSW_MECH_EVICT: evictor pool
- * @SSW_MECH_POLL: critical faults on poll queues
+ * @SSW_MECH_FAULT: critical faults on poll queues
  * @SSW_MECH_ZBATCH: zswap batching
  * @SSW_MECH_DEFRAG: live defragmentation
  * @SSW_NR_MECHS: number of the above
@@ -74,7 +74,7 @@ enum ssw_mech {
 	SSW_MECH_CORE,
 	SSW_MECH_LRU,
 	SSW_MECH_EVICT,
-	SSW_MECH_POLL,
+	SSW_MECH_FAULT,
 	SSW_MECH_ZBATCH,
 	SSW_MECH_DEFRAG,
 	SSW_NR_MECHS,
@@ -302,7 +302,7 @@ enum ssw_fault_mode {
 /* fault.c */
 #define SSW_FAULT_POLL_US	100
 #define SSW_FAULT_POLL_US_MAX	100000
-#ifdef CONFIG_SCALESWAP_POLL
+#ifdef CONFIG_SCALESWAP_FAULT
 extern unsigned int ssw_fault_mode;
 extern unsigned int ssw_fault_poll_us;
 extern bool ssw_fault_readahead;

@@ -34,7 +34,7 @@
 	/* a memcg's reclaim made no progress by statistics, and was	\
 	 * repeated by the sizes of the lists				\
 	 */								\
-	X(RECLAIM_RETRIED, reclaim_again)
+	X(RECLAIM_RETRIED, reclaim_retried)
 
 /* In lru/ */
 #define SSW_LRU_STATS(X)						\
@@ -56,7 +56,7 @@
 	/* polled for in vain, and handed over to the worker */		\
 	X(READ_LATE, reads_late)					\
 	/* read a second time by an ordinary bio, as the first failed */ \
-	X(READ_RETRIED, reads_again)					\
+	X(READ_RETRIED, reads_retried)					\
 	/* bios made for adjacent pages, written or read ahead */	\
 	X(IO_BATCHES, batches)						\
 	/* pages in these */						\

@@ -121,7 +121,7 @@ static const struct attribute_group ssw_lru_group = {
 
 /* fault/ */
 
-#ifdef CONFIG_SCALESWAP_POLL
+#ifdef CONFIG_SCALESWAP_FAULT
 SSW_FAULT_STATS(SSW_STAT_FILE)
 
 static const char * const ssw_fault_modes[SSW_NR_FAULT_MODES] = {
@@ -133,7 +133,7 @@ static const char * const ssw_fault_modes[SSW_NR_FAULT_MODES] = {
 
 static ssize_t mode_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", scaleswap_poll_on() ?
+	return sysfs_emit(buf, "%s\n", scaleswap_fault_on() ?
 			  ssw_fault_modes[READ_ONCE(ssw_fault_mode)] : "off");
 }
 
@@ -146,8 +146,8 @@ static ssize_t mode_store(struct kobject *kobj, struct kobj_attribute *attr,
 		pr_warn_ratelimited("fault/mode takes off, bio, direct or auto\n");
 		return -EINVAL;
 	}
-	if (!scaleswap_poll_on() && mode != SSW_FAULT_OFF) {
-		pr_warn_ratelimited("fault/mode stays off; boot with scaleswap=on or scaleswap=poll\n");
+	if (!scaleswap_fault_on() && mode != SSW_FAULT_OFF) {
+		pr_warn_ratelimited("fault/mode stays off; boot with scaleswap=on or scaleswap=fault\n");
 		return -EOPNOTSUPP;
 	}
 	WRITE_ONCE(ssw_fault_mode, mode);
@@ -493,7 +493,7 @@ int __init ssw_sysfs_init(void)
 	if (!err)
 		err = sysfs_create_group(root, &ssw_lru_group);
 #endif
-#ifdef CONFIG_SCALESWAP_POLL
+#ifdef CONFIG_SCALESWAP_FAULT
 	if (!err)
 		err = sysfs_create_group(root, &ssw_fault_group);
 #endif

@@ -35,7 +35,7 @@ GUESTS = {
     "nopoll": dict(cpus=4, nodes=1, append="scaleswap=on nvme.swap_queues=0 nvme.poll_queues=0",
                    tests="fault:tunables fault:critical_first_by_interrupt fault:without_queues"),
     # every transfer through a bounce buffer
-    "swiotlb": dict(cpus=4, nodes=1, mem=640, append="scaleswap=poll nvme.poll_queues=2 "
+    "swiotlb": dict(cpus=4, nodes=1, mem=640, append="scaleswap=fault nvme.poll_queues=2 "
                     "swiotlb=force", debug=None, tests="fault:ways fault:many fault:handed_over"),
     # what may lie between swap and a drive: the device mapper, two paths to one
     # namespace, of which a sector behind 64 MB cannot be written; a drive of which two

@@ -242,7 +242,7 @@ MUTANTS = {
     "io-retry-as-root": ("mm/scaleswap/io.c", "		ssw_charge(bio, fi.folio);\n", "",
                          "stack/*.written_again_as_before"),
     "fault-retry-as-root": ("mm/scaleswap/fault.c", "	ssw_charge(bio, folio);\n", "",
-                            "stack/*.read_again_as_its_group"),
+                            "stack/*.read_retried_as_its_group"),
     "fault-retries-in-turn": ("mm/scaleswap/fault.c",
                               "alloc_workqueue(\"scaleswap_retry\", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);",
                               "alloc_workqueue(\"scaleswap_retry\", WQ_MEM_RECLAIM | WQ_UNBOUND, 1);",

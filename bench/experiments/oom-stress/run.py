@@ -7,7 +7,7 @@ A cgroup v2 group of 100 MB, 600 MB of swap on two NVMe drives, 2 CPUs, and in t
     stress-ng --vm 2 --vm-bytes 200M --vm-keep --vm-populate --verify -t 5
 
 which uses twice the memory that it may have. What counts is oom_kill in the group's
-memory.events: on the base kernel, and on this one with scaleswap=off, core,poll and on.
+memory.events: on the base kernel, and on this one with scaleswap=off, core,fault and on.
 Each boot makes a few runs, each run in a new group; boots of the kernels alternate.
 
   bench/experiments/oom-stress/run.py [--runs N]     N runs a column; default 40
@@ -32,7 +32,7 @@ from paths import ROOT  # noqa: E402
 KERNEL = os.environ.get("KERNEL", "test")
 BASE = os.environ.get("BASE", "base-test")
 COLUMNS = {"base": (BASE, ""), "off": (KERNEL, "scaleswap=off"),
-           "core,poll": (KERNEL, "scaleswap=core,poll"), "on": (KERNEL, "scaleswap=on")}
+           "core,fault": (KERNEL, "scaleswap=core,fault"), "on": (KERNEL, "scaleswap=on")}
 LOAD = "stress-ng --vm 2 --vm-bytes 200M --vm-keep --vm-populate --verify -t 5"
 LIMIT = 100 << 20
 

@@ -8,7 +8,7 @@ NVMe drives. What its threads access is the same in each run. What is counted is
 and went meanwhile: pages that a fault had to read, pages read ahead and how many of these
 were used, refaults, scans, and this project's own counters.
 
-Columns are the base kernel and this one with scaleswap=off, core, core,lru, core,poll and
+Columns are the base kernel and this one with scaleswap=off, core, core,lru, core,fault and
 on; the latter two with fault/mode auto, and with page-cluster 3 also with off. Boots of
 the columns alternate. In each boot each case runs once, in a new group: four threads on
 four CPUs or on two, pinned or not, page-cluster 0 and 3, values of equal and of unequal
@@ -39,7 +39,7 @@ BASE = os.environ.get("BASE", "base-test")
 # kernel, boot parameter, modes of fault/mode
 COLUMNS = {"base": (BASE, "", ("-",)), "off": (KERNEL, "scaleswap=off", ("-",)),
            "core": (KERNEL, "scaleswap=core", ("-",)), "core,lru": (KERNEL, "scaleswap=core,lru", ("-",)),
-           "core,poll": (KERNEL, "scaleswap=core,poll", ("auto", "off")),
+           "core,fault": (KERNEL, "scaleswap=core,fault", ("auto", "off")),
            "on": (KERNEL, "scaleswap=on", ("auto", "off"))}
 THREADS, PAGES, LIMIT = 4, 16384, 32 << 20
 ACCESSES = {"uniform": 13000, "zipf": 26000}

@@ -9,7 +9,7 @@
 #ifndef _NVME_HOST_SWAP_OPS_H
 #define _NVME_HOST_SWAP_OPS_H
 
-#ifdef CONFIG_SCALESWAP_POLL
+#ifdef CONFIG_SCALESWAP_FAULT
 
 #include <linux/scaleswap.h>
 
@@ -51,6 +51,6 @@ static const struct scaleswap_read_ops nvme_bdev_swap_ops = {
 	.reap	= nvme_bdev_swap_reap,
 };
 
-#endif /* CONFIG_SCALESWAP_POLL */
+#endif /* CONFIG_SCALESWAP_FAULT */
 
 #endif /* _NVME_HOST_SWAP_OPS_H */

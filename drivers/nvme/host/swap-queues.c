@@ -12,7 +12,7 @@
  */
 static unsigned int nvme_swap_wanted(struct nvme_dev *dev)
 {
-	if (!scaleswap_poll_wanted())
+	if (!scaleswap_fault_wanted())
 		return 0;
 	if (dev->ctrl.quirks & (NVME_QUIRK_SHARED_TAGS | NVME_QUIRK_QDEPTH_ONE))
 		return 0;

@@ -7,7 +7,7 @@
 #ifndef _NVME_HOST_SWAP_H
 #define _NVME_HOST_SWAP_H
 
-#ifdef CONFIG_SCALESWAP_POLL
+#ifdef CONFIG_SCALESWAP_FAULT
 
 static const struct attribute_group nvme_swap_attrs_group;
 
@@ -23,7 +23,7 @@ static void nvme_swap_stop(struct nvme_dev *dev);
 static void nvme_swap_free_queues(struct nvme_dev *dev);
 static void nvme_swap_free(struct nvme_dev *dev);
 
-#else /* CONFIG_SCALESWAP_POLL */
+#else /* CONFIG_SCALESWAP_FAULT */
 
 static inline unsigned int nvme_swap_wanted(struct nvme_dev *dev)
 {
@@ -72,6 +72,6 @@ static inline void nvme_swap_free(struct nvme_dev *dev)
 {
 }
 
-#endif /* CONFIG_SCALESWAP_POLL */
+#endif /* CONFIG_SCALESWAP_FAULT */
 
 #endif /* _NVME_HOST_SWAP_H */

@@ -289,7 +289,7 @@ static void ssw_test_parse_boot(struct kunit *test)
 		{ "off", true, false },
 		{ "core", true, true },
 		{ "lru", true, true },
-		{ "core,lru,evict,poll,zbatch,defrag", true, true },
+		{ "core,lru,evict,fault,zbatch,defrag", true, true },
 		{ "", false, false },
 		{ "yes", false, false },
 		{ "cor", false, false },
@@ -304,7 +304,7 @@ static void ssw_test_parse_boot(struct kunit *test)
 		{ NULL, false, false },
 	};
 	const unsigned int lru = IS_ENABLED(CONFIG_SCALESWAP_LRU) ? BIT(SSW_MECH_LRU) : 0;
-	const unsigned int poll = IS_ENABLED(CONFIG_SCALESWAP_POLL) ? BIT(SSW_MECH_POLL) : 0;
+	const unsigned int fault = IS_ENABLED(CONFIG_SCALESWAP_FAULT) ? BIT(SSW_MECH_FAULT) : 0;
 	unsigned int mechs;
 	int i;
 
@@ -317,9 +317,9 @@ static void ssw_test_parse_boot(struct kunit *test)
 				    want[i].arg);
 	}
 	ssw_parse_boot("on", &mechs, false);
-	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | lru | poll);
-	ssw_parse_boot("poll", &mechs, false);
-	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | poll);
+	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | lru | fault);
+	ssw_parse_boot("fault", &mechs, false);
+	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | fault);
 	ssw_parse_boot("lru", &mechs, false);
 	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | lru);
 	ssw_parse_boot("core", &mechs, false);

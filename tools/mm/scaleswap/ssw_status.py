@@ -33,7 +33,7 @@ pages that faults wait for:
   fault/mode          how they are read          fault/poll_us    for how long to poll
   fault/readahead     1: neighbours are read     fault/reads_*    read directly, by a
                       behind them                polled bio, by interrupt; of all these:
-                                                 handed over (late), read twice (again)
+                                                 handed over (late), read twice (retried)
   fault/bio_pages     most pages in one bio      fault/batched    pages written or read ahead
                                                  in bios of several (batches)
 """
@@ -45,7 +45,7 @@ MEMORY = ('tables', 'table_bytes')
 # The order to print in; counters a newer kernel has come after these, by name.
 STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
          'deleg_allocs', 'deleg_requester', 'deleg_holder', 'deleg_delegator', 'deleg_waits',
-         'deleg_frees', 'deleg_queue_max', 'reclaim_again')
+         'deleg_frees', 'deleg_queue_max', 'reclaim_retried')
 FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap', 'no_shard',
             'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch')
 # This one counts folios, and is about LRU lists.
@@ -53,7 +53,7 @@ NO_SHARD = 'no_shard'
 # These are about reading pages, not about slots.
 POLL = ('no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch')
 FAULT = ('mode', 'poll_us', 'readahead', 'bio_pages', 'reads_direct', 'reads_bio', 'reads_irq',
-         'reads_late', 'reads_again', 'batches', 'batched')
+         'reads_late', 'reads_retried', 'batches', 'batched')
 # The only one in there that is a word.
 MODE = 'mode'
 READS = 'reads_'

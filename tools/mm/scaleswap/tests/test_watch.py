@@ -69,7 +69,7 @@ class Watch(fake.Case):
     def test_fault(self):
         out = self.works('watch --count 1 --replay ' + RECORDING)
         self.assertIn('awaited pages/s: fault/reads_direct 1000, fault/reads_bio 0, '
-                      'fault/reads_irq 5, fault/reads_late 1, fault/reads_again 0, '
+                      'fault/reads_irq 5, fault/reads_late 1, fault/reads_retried 0, '
                       'fallback/no_poll 0, fallback/poll_busy 4, fallback/poll_down 1, '
                       'fallback/poll_unfit 0, fallback/poll_limited 0; mode direct\n', out)
         self.assertNotIn('poll_us', out)

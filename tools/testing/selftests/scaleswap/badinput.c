@@ -379,7 +379,7 @@ SSW_TEST_F(badinput, failing_allocations_swap_out)
 	ASSERT_EQ(0, ssw_on_cpu(ssw_file(0), 0));
 	ASSERT_EQ(0, ssw_pin(0));
 	for (size_t m = 0; m < ARRAY_SIZE(most); m++) {
-		/* Not there without CONFIG_SCALESWAP_POLL */
+		/* Not there without CONFIG_SCALESWAP_FAULT */
 		ssw_write("/sys/kernel/mm/scaleswap/fault/bio_pages", most[m]);
 		faults(true);
 		for (int i = 1; i <= 40; i++) {

@@ -50,7 +50,7 @@ static void taken(struct __test_metadata *_metadata, const char *file, const cha
 SSW_TEST_F(fault, tunables)
 {
 	static const char * const counters[] = {
-		"reads_direct", "reads_bio", "reads_irq", "reads_late", "reads_again",
+		"reads_direct", "reads_bio", "reads_irq", "reads_late", "reads_retried",
 		"batches", "batched",
 	};
 	static const char * const modes[] = { "off", "bio", "direct", "auto" };
@@ -58,7 +58,7 @@ SSW_TEST_F(fault, tunables)
 	struct stat st;
 
 	if (access(FAULT "mode", F_OK))
-		SKIP(return, "the kernel has no CONFIG_SCALESWAP_POLL");
+		SKIP(return, "the kernel has no CONFIG_SCALESWAP_FAULT");
 	/* As set by the fixture, which sets what is the default. */
 	EXPECT_EQ(100, fault_num("poll_us"));
 	EXPECT_EQ(1, fault_num("readahead"));
@@ -99,9 +99,9 @@ SSW_TEST_F(fault, tunables)
 	/* Without the mechanism, off is all there is. */
 	if (fault_set("mode", "auto") == -EOPNOTSUPP) {
 		EXPECT_FALSE(fault_booted_with("scaleswap=on"));
-		/* The word alone may be in idle=poll. */
-		EXPECT_FALSE(fault_booted_with("scaleswap=poll"));
-		EXPECT_FALSE(fault_booted_with(",poll"));
+		/* Each way to ask for it; the word alone may be elsewhere. */
+		EXPECT_FALSE(fault_booted_with("scaleswap=fault"));
+		EXPECT_FALSE(fault_booted_with(",fault"));
 		for (size_t i = 1; i < ARRAY_SIZE(modes); i++)
 			refused(_metadata, "mode", modes[i], EOPNOTSUPP);
 		ASSERT_LT(0, ssw_read(FAULT "mode", val, sizeof(val)));
@@ -122,9 +122,9 @@ SSW_BODY(fault, off_without_the_mechanism)
 	char *p;
 
 	if (access(FAULT "mode", F_OK))
-		SKIP(return, "the kernel has no CONFIG_SCALESWAP_POLL");
+		SKIP(return, "the kernel has no CONFIG_SCALESWAP_FAULT");
 	if (!fault_is("off"))
-		SKIP(return, "the kernel was booted with poll in scaleswap=");
+		SKIP(return, "the kernel was booted with fault in scaleswap=");
 	if (!ssw_bdev(0))
 		SKIP(return, "SSW_BDEVS names no spare block device");
 	ON_ONE_DRIVE();

@@ -174,7 +174,7 @@ static pid_t toucher(const char *p)
 static bool again(long long want)
 {
 	for (int i = 0; i < TRIES; i++) {
-		if (fault_num("reads_again") >= want)
+		if (fault_num("reads_retried") >= want)
 			return true;
 		usleep(10000);
 	}
@@ -217,7 +217,7 @@ SSW_BODY(fault_slow, devices_apart)
 		for (int j = 0; j < 10 && fault_in_cache(p, 3); j++)
 			fault_evict("ssw");
 		ASSERT_EQ(0, fault_in_cache(p, 3));
-		before = fault_num("reads_again");
+		before = fault_num("reads_retried");
 
 		pid[0] = toucher(p);
 		EXPECT_TRUE(again(before + 1));
@@ -225,7 +225,7 @@ SSW_BODY(fault_slow, devices_apart)
 		EXPECT_TRUE(again(before + 2));
 		pid[2] = toucher(p + 2 * SSW_PAGE);
 		EXPECT_EQ(0, ssw_join(pid[2]));
-		EXPECT_EQ(before + 3, fault_num("reads_again")) TH_LOG("it was not refused");
+		EXPECT_EQ(before + 3, fault_num("reads_retried")) TH_LOG("it was not refused");
 		/* The first one's request is the one that the second one waits for. */
 		apart = !fault_in_cache(p, 2);
 		EXPECT_EQ(0, ssw_join(pid[0]));

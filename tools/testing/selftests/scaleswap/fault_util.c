@@ -102,7 +102,7 @@ void fault_read(struct fault_count *c, const char *ctrl)
 	c->bio = fault_num("reads_bio");
 	c->irq = fault_num("reads_irq");
 	c->late = fault_num("reads_late");
-	c->again = fault_num("reads_again");
+	c->again = fault_num("reads_retried");
 	c->no_poll = ssw_stat("fallback/no_poll");
 	c->busy = ssw_stat("fallback/poll_busy");
 	c->down = ssw_stat("fallback/poll_down");
@@ -308,9 +308,9 @@ long long fault_group_io(const char *group, const char *dev, const char *key)
 const char *fault_cannot(void)
 {
 	if (access(FAULT "mode", F_OK))
-		return "the kernel has no CONFIG_SCALESWAP_POLL";
+		return "the kernel has no CONFIG_SCALESWAP_FAULT";
 	if (fault_is("off"))
-		return "the kernel was booted without poll in scaleswap=";
+		return "the kernel was booted without fault in scaleswap=";
 	if (!ssw_bdev(0))
 		return "SSW_BDEVS names no spare block device";
 	return NULL;

@@ -205,7 +205,7 @@ SSW_BODY(fault_write, written_again_as_before)
  * The block layer does not see a direct read, so it is charged to no group. If it fails, an
  * ordinary bio reads the page again, and that is charged to the page's group.
  */
-SSW_BODY(fault_write, read_again_as_its_group)
+SSW_BODY(fault_write, read_retried_as_its_group)
 {
 	char dir[128], path[160], was[32];
 

@@ -230,14 +230,14 @@ echo "fault: $(driver)"
 [ "$(num $F/reads_direct)" -gt "$before" ] || bad "nothing was read directly"
 case $kind in
 reset | remove)
-	met=$(($(num $F/reads_again) + $(num $SYS/stats/fallback/poll_down)))
+	met=$(($(num $F/reads_retried) + $(num $SYS/stats/fallback/poll_down)))
 	[ $met -gt 0 ] || [ "$seconds" -lt 60 ] || bad "no read met a $kind"
 	;;
 timeout)
 	for d in "${drives[@]}"; do
 		gone=$((gone + $(num "/sys/class/nvme/$(ctrl "$d")/swap_timeouts")))
 	done
-	[ $((gone + $(num $F/reads_again))) -gt 0 ] || bad "nothing timed out"
+	[ $((gone + $(num $F/reads_retried))) -gt 0 ] || bad "nothing timed out"
 	;;
 esac
 for d in "${drives[@]}" "$spare"; do

@@ -58,7 +58,7 @@ SSW_BODY(lru_oom, activated_since)
 {
 	const long more = 600;
 	long pages = 3000;
-	long long again = ssw_stat("reclaim_again");
+	long long again = ssw_stat("reclaim_retried");
 	struct ssw_areas areas;
 	struct mate m;
 	int a, b;
@@ -71,7 +71,7 @@ SSW_BODY(lru_oom, activated_since)
 	 * 64 pages at a time; with many of these left, new pages are on the inactive list
 	 * before the limit is met. So each round leaves another number.
 	 */
-	for (int round = 0; round < 12 && ssw_stat("reclaim_again") == again; round++) {
+	for (int round = 0; round < 12 && ssw_stat("reclaim_retried") == again; round++) {
 		pages += 11;
 		activated_since(_metadata, &m, a, pages, more);
 		ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max",
@@ -85,7 +85,7 @@ SSW_BODY(lru_oom, activated_since)
 		if (!__test_passed(_metadata))
 			break;
 	}
-	again = ssw_stat("reclaim_again") - again;
+	again = ssw_stat("reclaim_retried") - again;
 	TH_LOG("reclaim was repeated %lld times", again);
 	if (!again && __test_passed(_metadata))
 		SKIP(return, "statistics were right in each round");
@@ -98,7 +98,7 @@ SSW_BODY(lru_oom, activated_since)
 SSW_BODY(lru_oom, not_for_memory_high)
 {
 	const long pages = 3000, high = 1500;
-	long long again = ssw_stat("reclaim_again");
+	long long again = ssw_stat("reclaim_retried");
 	struct ssw_areas areas;
 	bool over = false;
 	struct mate m;
@@ -112,7 +112,7 @@ SSW_BODY(lru_oom, not_for_memory_high)
 		ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.high", high * SSW_PAGE));
 		/* Otherwise statistics happened to be made right, and it found pages. */
 		over = cg(GROUP, "memory.current", NULL) > 2 * high * SSW_PAGE;
-		EXPECT_EQ(again, ssw_stat("reclaim_again")) TH_LOG("round %d", round);
+		EXPECT_EQ(again, ssw_stat("reclaim_retried")) TH_LOG("round %d", round);
 		ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.high", -1));
 		EXPECT_EQ(0, tell(&m, CHECK, 0, pages, 1)) TH_LOG("round %d", round);
 		EXPECT_EQ(0, mate_end(&m));

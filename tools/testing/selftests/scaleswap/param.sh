@@ -16,7 +16,7 @@ for name in $(echo "$value" | tr , ' '); do
 	case $name in
 	on | core) want=1 ;;
 	off | none) ;;
-	lru | evict | poll | zbatch | defrag)
+	lru | evict | fault | zbatch | defrag)
 		want=1 # each of them works on per-core areas
 		# each has a directory where it is built in.
 		[ -d "$SYS/$name" ] || missing="$missing $name"
