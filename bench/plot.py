@@ -131,7 +131,7 @@ def tables_1_5(where, done):
         ax.set_title(f"{what}; thin bars from above: {', '.join(map(str, cpus))} CPUs")
         ax.grid(axis="x", alpha=0.3)
     axes[1].axvline(1, color="red", lw=0.8, ls=":")
-    axes[0].legend(loc="lower left", bbox_to_anchor=(-0.3, 1.01), borderaxespad=0)
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="upper left", ncol=len(columns), bbox_to_anchor=(0.01, 0.965))
     ax = axes[2]
     bars = [(f"paper, 128 cores:\n{kernel}", share, None, COLORS["paper"]) for kernel, share in PAPER_SHARE.items()]
     bars += [(f"{l['cpus']} CPUs:\n{TITLES[l['kernel']]}", {k: l["percent"][k]["median"] for k in l["percent"]}, l["percent"],
@@ -152,11 +152,42 @@ def tables_1_5(where, done):
     ax.set_xlabel("waiting, % of the time of all CPUs")
     ax.set_title("Table 5: lru, si, other locks")
     fig.suptitle("Locks on the swap path (the paper's Tables 1 and 5)")
-    fig.tight_layout(rect=(0, 0.07, 1, 1))
+    fig.tight_layout(rect=(0, 0.07, 1, 0.96))
     foot(fig, rec, "Left and middle: counts, since times say nothing where CPUs take turns. Right: two CPUs that run at the same "
          "time, lock_stat's waiting times, median, min and max of the rounds. Red: 1 contention for 10,000 pages.\n"
          "Other values of the paper's two tables: not known here.")
     save(fig, where, "table1-5.svg", done)
+
+
+def contentions(where, done):
+    """The picture of README.md: how often CPUs contend, by how many there are."""
+    rec = read(where, "locks.json")
+    if not rec:
+        return
+    swap = ["si->lock", "swap_avail_lock", "swap_cgroup", "cluster", "slot_cache_alloc", "slot_cache_free", "swap_cache"]
+    fig, axes = pyplot.subplots(1, 2, figsize=(9, 3.8), sharey=True)
+    for ax, (locks, title) in zip(axes, ((["lru_lock"], "lru_lock"), (swap, "all locks of swap areas and the swap cache"))):
+        for column in ("base", "off", "on"):
+            at = {}
+            for r in rec["runs"]:
+                if r["kernel"] == column:
+                    n = sum(r["locks"].get(l, {}).get("contentions", 0) for l in locks)
+                    at.setdefault(r["cpus"], []).append(n * 1e4 / r["pages"])
+            ax.plot(sorted(at), [sum(at[c]) / len(at[c]) for c in sorted(at)], marker="o", ms=4, color=COLORS[column],
+                    label=TITLES[column])
+        cpus = sorted({r["cpus"] for r in rec["runs"]})
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(cpus, [str(c) for c in cpus])
+        ax.set_yscale("symlog", linthresh=1)
+        ax.set_ylim(0, 3e4)
+        ax.set_xlabel("CPUs")
+        ax.set_title(title)
+        ax.grid(alpha=0.3)
+    axes[0].set_ylabel("contentions for 10,000 pages swapped")
+    axes[1].legend()
+    fig.tight_layout(rect=(0, 0.1, 1, 1))
+    foot(fig, rec)
+    save(fig, where, "contentions.svg", done)
 
 
 def table6(where, done):
@@ -212,7 +243,7 @@ def instructions(where, done):
             ax.text(i, v, f"{v:,.0f}", ha="center", va="bottom", fontsize=8)
         ax.set_title(title)
         ax.set_ylabel("instructions a page")
-        ax.tick_params(axis="x", labelsize=8)
+        ax.tick_params(axis="x", labelsize=8, rotation=20)
     fig.suptitle("Instructions, order 0, one CPU")
     fig.tight_layout(rect=(0, 0.07, 1, 1))
     foot(fig, rec)
@@ -302,7 +333,7 @@ def fault(where, done):
 def main():
     where = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
     done = []
-    for draw in (figure12, tables_1_5, table6, instructions, fault):
+    for draw in (contentions, figure12, tables_1_5, table6, instructions, fault):
         if len(sys.argv) <= 2 or draw.__name__ in sys.argv[2:]:
             draw(where, done)
     for path in done:
