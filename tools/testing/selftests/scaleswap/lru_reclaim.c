@@ -477,7 +477,8 @@ SSW_BODY(lru_reclaim, aged_as_one_list)
  */
 SSW_BODY(lru_reclaim, active_shards_give_way)
 {
-	const long max = 10240, asleep = 3072, stream = 12288, held = 9024, step = 64;
+	const long max = 10240, asleep = 3072, stream = 12288, fill = max - asleep - 1024;
+	const long held = 9024, step = 64;
 	long at, had, left = -1;
 	struct ssw_areas areas;
 	struct mate m[2];
@@ -499,9 +500,17 @@ SSW_BODY(lru_reclaim, active_shards_give_way)
 	drain();
 	/* It has to answer no more: with a page in use it would have an inactive one at times. */
 	ASSERT_EQ(0, kill(m[1].pid, SIGSTOP));
-	/* The inactive pages that it has, such as of its stack, go. */
+	/*
+	 * The inactive pages that it has, such as of its stack, go. Its active ones stay as long
+	 * as reclaim sees fewer of these than of inactive ones. So the other CPU's pages are new
+	 * each time, since refaults would be active, and statistics know of them before reclaim
+	 * begins.
+	 */
 	for (int i = 0; i < 8 && left; i++) {
-		ASSERT_EQ(0, tell_all(&m[0], STAMP, 2));
+		ASSERT_EQ(0, tell_all(&m[0], DROP, 0));
+		ASSERT_EQ(0, tell(&m[0], STAMP, 0, fill, 2));
+		ASSERT_TRUE(stats_caught_up());
+		ASSERT_EQ(0, tell(&m[0], STAMP, fill, stream - fill, 2));
 		ASSERT_EQ(0, dump());
 		left = in_dump(memcg, node, shard_of(cpu[1]), 1 << INACTIVE_ANON | FILES);
 	}
