@@ -106,12 +106,12 @@ static inline bool scaleswap_reclaim_retry(struct scan_control *sc, bool *again)
 #define SSW_LRU_LAG	(8 * SSW_LRU_ROUND)
 
 /* How much is to be scanned of each list; and whether there is to be ageing. */
-struct ssw_targets {
+struct scaleswap_targets {
 	unsigned long nr[NR_LRU_LISTS];
 	bool age;
 };
 
-static const struct ssw_targets ssw_active_anon = {
+static const struct scaleswap_targets ssw_active_anon = {
 	.nr = { [LRU_ACTIVE_ANON] = 1 },
 };
 
@@ -151,7 +151,7 @@ static unsigned long ssw_lru_evictable(struct lruvec *lruvec)
 }
 
 /* Has it any that are wanted? To know that, most of the time the first sizes do. */
-static bool ssw_lru_has(struct lruvec *lruvec, const struct ssw_targets *want, int zone_idx)
+static bool ssw_lru_has(struct lruvec *lruvec, const struct scaleswap_targets *want, int zone_idx)
 {
 	enum lru_list lru;
 
@@ -220,7 +220,7 @@ static void ssw_lru_scanned(struct lruvec *l, struct scaleswap_shards *shards,
 /* The next number after *@cursor with pages, but for @own; @own if there is none. */
 static unsigned int ssw_lru_turn(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 				 unsigned int *cursor, unsigned int own,
-				 const struct ssw_targets *want, int zone_idx)
+				 const struct scaleswap_targets *want, int zone_idx)
 {
 	unsigned int i, id = READ_ONCE(*cursor);
 
@@ -243,7 +243,7 @@ static unsigned int ssw_lru_turn(struct lruvec *mlruvec, struct scaleswap_shards
  * that are as far behind as can be, it is another one each time.
  */
 static unsigned int ssw_lru_oldest(struct lruvec *mlruvec, struct scaleswap_shards *shards,
-				   const struct ssw_targets *want, int zone_idx)
+				   const struct scaleswap_targets *want, int zone_idx)
 {
 	unsigned int i, id = READ_ONCE(shards->cursor), oldest = 0;
 	long behind, most = -1;
@@ -271,7 +271,7 @@ static unsigned int ssw_lru_oldest(struct lruvec *mlruvec, struct scaleswap_shar
  */
 static unsigned int ssw_lru_first(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 				  unsigned int *own, unsigned int *next,
-				  const struct ssw_targets *want, int zone_idx)
+				  const struct scaleswap_targets *want, int zone_idx)
 {
 	struct lruvec *mine, *other;
 	unsigned int turn;
@@ -319,7 +319,7 @@ static bool scaleswap_inactive_is_low(struct lruvec *lruvec, struct scan_control
 	return inactive_is_low(lruvec, LRU_INACTIVE_ANON) || ssw_lists_are_low(lruvec, sc);
 }
 
-static unsigned long ssw_targets_sum(const struct ssw_targets *g, bool file)
+static unsigned long ssw_targets_sum(const struct scaleswap_targets *g, bool file)
 {
 	enum lru_list lru = file ? LRU_FILE : LRU_BASE;
 
@@ -327,7 +327,7 @@ static unsigned long ssw_targets_sum(const struct ssw_targets *g, bool file)
 }
 
 /* Is there what shrink_lruvec() goes on for? Active anonymous pages are not. */
-static bool ssw_targets_left(const struct ssw_targets *g)
+static bool ssw_targets_left(const struct scaleswap_targets *g)
 {
 	return g->nr[LRU_INACTIVE_ANON] || g->nr[LRU_ACTIVE_FILE] || g->nr[LRU_INACTIVE_FILE];
 }
@@ -339,7 +339,8 @@ static bool ssw_targets_left(const struct ssw_targets *g)
  *
  * Return: false if there is nothing more to do.
  */
-static bool ssw_targets_level(const struct ssw_targets *targets, struct ssw_targets *left)
+static bool ssw_targets_level(const struct scaleswap_targets *targets,
+			      struct scaleswap_targets *left)
 {
 	unsigned long anon = ssw_targets_sum(left, false), file = ssw_targets_sum(left, true);
 	bool smaller = file <= anon;
@@ -377,14 +378,14 @@ struct ssw_reclaim {
 	unsigned int first;
 	unsigned int own;
 	unsigned int next;
-	struct ssw_targets left;
+	struct scaleswap_targets left;
 };
 
 /* Scan of a shard what it has of what is left to scan. */
 static void ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, struct scan_control *sc)
 {
 	unsigned long scanned = sc->nr_scanned, pages = 0, inactive = 0, done = 0;
-	struct ssw_targets now = { }, asked;
+	struct scaleswap_targets now = { }, asked;
 	struct lruvec *lruvec;
 	enum lru_list lru;
 
@@ -464,7 +465,7 @@ static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_con
  * of them there. shrink_lruvec() scans one batch of active pages with each batch of the
  * longest other list; so does this, over all shards that have active pages, in turn.
  */
-static void ssw_shrink_active(struct ssw_reclaim *r, const struct ssw_targets *targets,
+static void ssw_shrink_active(struct ssw_reclaim *r, const struct scaleswap_targets *targets,
 			      struct scan_control *sc)
 {
 	unsigned long *left = &r->left.nr[LRU_ACTIVE_ANON];
@@ -526,7 +527,7 @@ static struct lruvec *ssw_lru_to_age(struct lruvec *mlruvec, struct scaleswap_sh
 static void ssw_shrink_age(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 			   struct scan_control *sc)
 {
-	struct ssw_targets none = { .age = true };
+	struct scaleswap_targets none = { .age = true };
 	struct lruvec *l = mlruvec;
 
 	if (!inactive_is_low(mlruvec, LRU_INACTIVE_ANON) && !ssw_lists_are_low(mlruvec, sc))
@@ -543,7 +544,7 @@ static void ssw_shrink_age(struct lruvec *mlruvec, struct scaleswap_shards *shar
 static noinline void ssw_shrink_shards(struct lruvec *mlruvec, struct scan_control *sc)
 {
 	struct ssw_reclaim r = { .mlruvec = mlruvec, .shards = READ_ONCE(mlruvec->shards) };
-	struct ssw_targets targets = { }, want;
+	struct scaleswap_targets targets = { }, want;
 	bool enough;
 
 	get_scan_count(mlruvec, sc, targets.nr);

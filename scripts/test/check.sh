@@ -13,7 +13,7 @@ cd "$ROOT"
 BASE=$BUILD/base TREE=$BUILD/tree
 export PYTHONDONTWRITEBYTECODE=1
 
-CHECKS=(shell python spdx size paths docs results tests mutants series checkpatch kernel_doc abi export
+CHECKS=(shell python spdx size paths docs headers results tests mutants series checkpatch kernel_doc abi export
 	lockless sparse_w1 user_tools build_i386 build_off build_nomemcg build_test
 	build_rt build_clang)
 
@@ -303,6 +303,9 @@ chk_paths() { scripts/test/check/paths.py "$ROOT" "$TREE"; }
 # Each name, file and DOC block that a document names exists; the overlay names nothing
 # that a kernel tree does not have.
 chk_docs() { scripts/test/check/docs.py "$ROOT" "$TREE"; }
+
+# Headers hold no code, and internal names stay inside mm/scaleswap.
+chk_headers() { scripts/test/check/headers.py "$ROOT"; }
 
 # Each selftest runs in a guest, in a kernel that has what it needs.
 chk_tests() { scripts/test/check/tests.py "$ROOT"; }

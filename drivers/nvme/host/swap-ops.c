@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * ScaleSwap: direct reads of a namespace, handed on to its transport.
  *
@@ -6,9 +6,6 @@
  * operations whatever its controller is, so it takes a step in between. The
  * multipath head has others, without these: it does not know its path.
  */
-#ifndef _NVME_HOST_SWAP_OPS_H
-#define _NVME_HOST_SWAP_OPS_H
-
 #ifdef CONFIG_SCALESWAP_FAULT
 
 #include <linux/scaleswap.h>
@@ -52,5 +49,3 @@ static const struct scaleswap_read_ops nvme_bdev_swap_ops = {
 };
 
 #endif /* CONFIG_SCALESWAP_FAULT */
-
-#endif /* _NVME_HOST_SWAP_OPS_H */
