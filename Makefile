@@ -22,7 +22,7 @@ MAKEOVERRIDES =
 
 # The scripts take a lock and run the kernel's own parallel make.
 .NOTPARALLEL:
-.PHONY: help deps tree kernel boot demo test test-debug test-upstream longrun lockless mutate check \
+.PHONY: help deps tree kernel boot demo test test-debug test-upstream longrun lockless mutate check prefixes \
 	bench bench-demo bench-fault export deb refresh clean
 
 help:
@@ -36,6 +36,7 @@ help:
 	@echo '  make check       checkpatch, sparse, kernel-doc, builds on/off/without memcg/PREEMPT_RT/clang, export'
 	@echo '  make lockless    the lockless sources in user space: sanitizers, models (LOCKLESS="TARGET...")'
 	@echo '  make mutate      break one line at a time and see a test fail (MUTATE="NAME..."; --list)'
+	@echo '  make prefixes    build each prefix of the exported series, with ScaleSwap on and off'
 	@echo '  make longrun     a long run in the background: LONGRUN="soak|churn|fault KERNEL ..."'
 	@echo
 	@echo '  make bench       instructions a page, locks, throughput, full areas (BENCH="options of bench/scale.py")'
@@ -93,6 +94,9 @@ longrun: tree
 	@[ -n '$(LONGRUN)' ] || { echo 'make longrun: ERROR: give LONGRUN="soak|churn|fault KERNEL ...", see scripts/test/longrun.sh' >&2; exit 1; }
 	@case '$(word 2,$(LONGRUN))' in */*) ;; *) scripts/build/kernel.sh $(word 2,$(LONGRUN)) ;; esac
 	@scripts/test/longrun.sh $(LONGRUN)
+
+prefixes: tree
+	@scripts/test/prefixes.py $(PREFIXES)
 
 lockless: tree
 	@scripts/test/lockless.sh $(LOCKLESS)
