@@ -26,24 +26,25 @@ def blank(m):
 
 
 def faults(root):
-    def files(*patterns):
-        return sorted(f for p in patterns for f in glob.glob(os.path.join(root, p), recursive=True))
+    def files(ends, *folders):
+        return sorted(f for d in folders for f in glob.glob(os.path.join(root, d, "**"), recursive=True)
+                      if f.endswith(ends))
 
-    for path in files("mm/scaleswap/**/*.h", "include/linux/**/*.h", "drivers/**/*.h"):
+    for path in files(".h", "mm/scaleswap", "include/linux", "drivers"):
         name = os.path.relpath(path, root)
         with open(path) as f:
             text = COMMENT.sub(blank, f.read())
         for m in BODY.finditer(text):
             line = text.count("\n", 0, m.start()) + 1
             yield f"{name}:{line}: a function body that is not static inline: {' '.join(m[1].split())}"
-    for path in files("include/linux/**/*.h", "drivers/**/*.[ch]"):
+    for path in files((".c", ".h"), "include/linux", "drivers"):
         name = os.path.relpath(path, root)
         with open(path) as f:
             text = COMMENT.sub(blank, f.read())
         for number, line in enumerate(text.splitlines(), 1):
             for m in INTERNAL.finditer(line):
                 yield f"{name}:{number}: {m[0]} is internal to mm/scaleswap"
-    for path in files("patches/*.patch"):
+    for path in files(".patch", "patches"):
         with open(path) as f:
             for number, line in enumerate(f, 1):
                 if re.match(r"\+(?!\+\+)", line):
