@@ -2,13 +2,13 @@
 /*
  * ScaleSwap: core-affine LRU shards, as <linux/memcontrol.h> sees them.
  *
- * A memcg and node has one lruvec, the memcg's, and with scaleswap=lru up to one
- * more for each CPU, the shards. A number in the folio's flags says in which of
- * them the folio is; 0 is the memcg's. All that is counted per memcg and node
- * (statistics, workingset ages, congestion) stays with the memcg's; a shard has
- * lists, their lock, their sizes, and the cost of reclaiming from them.
+ * A memcg and node has one lruvec, the memcg's, and with scaleswap=lru up to one more for
+ * each CPU, the shards. A number in the folio's flags tells which of them the folio is in; 0
+ * is the memcg's. The memcg's lruvec keeps all that is counted per memcg and node
+ * (statistics, workingset ages, congestion). A shard has lists, their lock, their sizes, and
+ * the cost of reclaiming from them.
  *
- * Included by <linux/memcontrol.h>. The rules are in mm/scaleswap/lru.c.
+ * <linux/memcontrol.h> includes this file. The rules are in mm/scaleswap/lru.c.
  */
 #ifndef _LINUX_SCALESWAP_LRU_H
 #define _LINUX_SCALESWAP_LRU_H
@@ -22,20 +22,20 @@ struct folio;
 #ifdef CONFIG_SCALESWAP_LRU
 
 /**
- * struct scaleswap_shard - LRU lists of one memcg and node for one CPU or some
- * @lruvec: lists and lock; everything else in it that is not per list is unused
+ * struct scaleswap_shard - LRU lists of one memcg and node for one or several CPUs
+ * @lruvec: lists, their lock and cost of reclaim; what is kept per memcg and node is unused
  * @mlruvec: lruvec of the memcg and node
  * @id: number in the folios' flags, from 1
  * @clock: how often the lists were scanned, see ssw_lru_scanned()
- * @seen: pages at the last look
- * @cost: cost of reclaim at the last look, see ssw_costs_forget()
+ * @seen: pages when @clock was last updated
+ * @cost: cost of reclaim at the last turn, see ssw_costs_forget()
  * @size: pages by zone and list, under @lruvec's lock
  */
 struct scaleswap_shard {
 	struct lruvec lruvec;
 	struct lruvec *mlruvec;
 	unsigned int id;
-	/* What all CPUs read ends here. */
+	/* End of the fields that all CPUs read */
 	unsigned long clock ____cacheline_aligned_in_smp;
 	unsigned long seen;
 	unsigned long cost;
@@ -44,14 +44,14 @@ struct scaleswap_shard {
 
 /**
  * struct scaleswap_shards - the shards of a memcg and node
- * @cursor: which one direct reclaim compared its own with last, or was the oldest
- * @aged: the last one whose turn it was to have active pages deactivated
- * @forget: which one's cost of reclaim is looked at next
+ * @cursor: shard that direct reclaim last compared with its own, or that was the oldest
+ * @aged: last shard that had its turn to have active pages deactivated
+ * @forget: last shard that had its turn in ssw_costs_forget()
  * @newest: the clock that is furthest ahead
  * @clock: as in struct scaleswap_shard, of the memcg's own lists
  * @seen: as in struct scaleswap_shard, of the memcg's own lists
  * @cost: as in struct scaleswap_shard, of the memcg's own lists
- * @shard: by number, from 1; NULL where no folio was yet. Once set it stays,
+ * @shard: shards by number, from 1; NULL where none was needed yet. Once set, a shard stays
  *         until the memcg is freed
  */
 struct scaleswap_shards {
@@ -62,14 +62,14 @@ struct scaleswap_shards {
 	unsigned long clock;
 	unsigned long seen;
 	unsigned long cost;
-	/* Read with every folio, the above is written by reclaim. */
+	/* Read for every folio, while reclaim writes the fields above. */
 	struct scaleswap_shard *shard[] ____cacheline_aligned_in_smp;
 };
 
 DECLARE_STATIC_KEY_FALSE(scaleswap_lru_key);
 
 /**
- * scaleswap_lru_on - are LRU lists sharded?
+ * scaleswap_lru_on - check whether LRU lists are sharded
  *
  * Context: any.
  * Return: true from late in boot on, with scaleswap=lru.
@@ -80,11 +80,12 @@ static inline bool scaleswap_lru_on(void)
 }
 
 /**
- * scaleswap_lru_id - which shard a folio belongs to
+ * scaleswap_lru_id - return the number of a folio's shard
  * @folio: the folio
  *
- * Context: any. It changes only off the lists and off batches on the way to one.
- * Return: the shard's number; 0 if it is none's, or not yet.
+ * Context: any. The number changes only while the folio is on no list, and in no batch on
+ * its way to one.
+ * Return: the number; 0 if the folio belongs to no shard, or to none yet.
  */
 static inline unsigned int scaleswap_lru_id(const struct folio *folio)
 {
@@ -92,11 +93,11 @@ static inline unsigned int scaleswap_lru_id(const struct folio *folio)
 }
 
 /**
- * scaleswap_memcg_lruvec - lruvec of the memcg and node that a lruvec is of
- * @lruvec: that, or a shard of it
+ * scaleswap_memcg_lruvec - return the memcg's lruvec of a lruvec
+ * @lruvec: the memcg's lruvec itself, or that of a shard
  *
  * Context: any.
- * Return: where statistics and the memcg are found.
+ * Return: the lruvec that has the statistics and leads to the memcg.
  */
 static inline struct lruvec *scaleswap_memcg_lruvec(struct lruvec *lruvec)
 {
@@ -106,13 +107,13 @@ static inline struct lruvec *scaleswap_memcg_lruvec(struct lruvec *lruvec)
 }
 
 /**
- * scaleswap_lruvec_of - lruvec that a folio is in, or goes to
+ * scaleswap_lruvec_of - return the lruvec that a folio is in, or goes to
  * @folio: the folio
  * @mlruvec: lruvec of its memcg and node
  *
- * Context: any in which the folio's memcg is stable. For a folio that is on a
- * list the shard exists: see __scaleswap_lru_assign().
- * Return: a shard, or @mlruvec.
+ * Context: any in which the folio's memcg is stable. If the folio is on a list, its shard
+ * exists: see __scaleswap_lru_assign().
+ * Return: the lruvec of a shard, or @mlruvec.
  */
 static inline struct lruvec *scaleswap_lruvec_of(const struct folio *folio,
 						 struct lruvec *mlruvec)
@@ -126,7 +127,10 @@ static inline struct lruvec *scaleswap_lruvec_of(const struct folio *folio,
 	id = scaleswap_lru_id(folio);
 	if (!id)
 		return mlruvec;
-	/* Address dependencies; pair with the cmpxchg() of ssw_shard_create(). */
+	/*
+	 * Address dependencies; pair with the cmpxchg() of ssw_shards_create() and of
+	 * ssw_shard_create().
+	 */
 	shards = READ_ONCE(mlruvec->shards);
 	if (!shards)
 		return mlruvec;
@@ -140,12 +144,12 @@ static inline struct lruvec *scaleswap_lruvec_of(const struct folio *folio,
 }
 
 /**
- * scaleswap_lru_matches - does a lruvec have the lists that a folio is in?
+ * scaleswap_lru_matches - check whether a folio is in the lists of a lruvec
  * @folio: the folio
- * @lruvec: of the folio's memcg and node
+ * @lruvec: a lruvec of the folio's memcg and node
  *
  * Context: any in which the folio's memcg is stable.
- * Return: true if so.
+ * Return: true if @lruvec has the lists that the folio is in.
  */
 static inline bool scaleswap_lru_matches(const struct folio *folio,
 					 struct lruvec *lruvec)
@@ -156,11 +160,11 @@ static inline bool scaleswap_lru_matches(const struct folio *folio,
 }
 
 /**
- * scaleswap_lru_size - where the size of a list is kept
- * @lruvec: a shard or a memcg's
+ * scaleswap_lru_size - return where the size of a list is kept
+ * @lruvec: lruvec of a shard or a memcg's
  * @zid: zone
  * @lru: list
- * @own: where it is if @lruvec is a memcg's
+ * @own: where the size is kept if @lruvec is a memcg's
  *
  * Context: any; writers hold @lruvec's lock.
  * Return: pointer to the number of pages in this list alone.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ScaleSwap: /sys/kernel/debug/scaleswap, dumps for whoever debugs it.
+ * ScaleSwap: /sys/kernel/debug/scaleswap, dumps for debugging.
  *
- * slots lists the slots in use of all per-core areas, one a line:
+ * slots lists the slots in use of all per-core areas, one per line:
  *
  *   <type> <slot> <kind> <cached> <count> <mm id> <virtual page, hex> <memcg id>
  *
- * with "-" where it does not apply. What it shows may have changed meanwhile.
+ * A field that does not apply is "-". The values may have changed meanwhile.
  *
- * lru lists the pages on LRU lists, a line for each memcg, node and shard, where
- * shard 0 is what all CPUs share; clock is explained in vmscan-lru.c.
+ * lru shows the sizes of the LRU lists, one line for each memcg, node and shard. Shard 0 is
+ * the memcg's lruvec, which all CPUs share. vmscan-lru.c explains the clock.
  */
 #include <linux/debugfs.h>
 #include <linux/init.h>
@@ -37,7 +37,7 @@ static const char *ssw_kind_name(enum ssw_kind kind)
 	return kind < ARRAY_SIZE(names) ? names[kind] : "?";
 }
 
-/* The next slot in use from a position on; with the RCU read side dropped often. */
+/* Find the next slot in use from a position on. Drop the RCU read side often. */
 static loff_t ssw_slots_find(loff_t pos)
 {
 	unsigned int type = pos >> SSW_POS_SHIFT;

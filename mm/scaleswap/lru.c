@@ -6,12 +6,12 @@
 /**
  * DOC: LRU shards
  *
- * A memcg and node has the base kernel's lruvec, the *whole*. Beside it stands a *shard* for
- * each CPU, or for several CPUs that share one, that has put folios on a list. The flags of a
- * folio hold the number of its shard, from when the folio first joins a list until it is
- * freed. The number goes with the folio through splits and migration, and through eviction in
- * the shadow entry. So a page that is swapped in returns to the lists of the core that had it
- * first, whichever CPU swaps it in.
+ * A memcg and node has the base kernel's lruvec, called the *memcg's lruvec*. Beside it, each
+ * CPU that has put folios on a list has a *shard*, or shares one with other CPUs. The flags
+ * of a folio hold the number of its shard, from when the folio first joins a list until it
+ * is freed. The number goes with the folio through splits and migration, and through eviction
+ * in the shadow entry. So a page that is swapped in returns to the lists of the core that had
+ * it first, whichever CPU swaps it in.
  */
 
 /**
@@ -21,13 +21,13 @@
  *    If the number is not 0, the folio's memcg and node have that shard. So folio_lruvec()
  *    gives one answer, and its lock is the lock of the list that the folio is on.
  *    __scaleswap_lru_assign() ensures this, in folio_add_lru() and mlock_new_folio(). Every
- *    folio that is new or was taken off a list passes one of them, unless it is put back
- *    under the lock under which it was taken off.
+ *    folio that is new or was taken off a list passes one of them. The exception is a folio
+ *    that is put back under the lock under which it was taken off.
  * 2. A visible shard stays until its memcg is freed. No folio of it and no reclaimer outlives
  *    that. So ``shards`` and ``shard[]`` are read without a lock or RCU.
  * 3. Numbers are given out only after all CPUs run with the static key on: ssw_lru_shards is
  *    set after static_branch_enable(). A CPU that saw a number but not the key would take the
- *    whole's lock for a folio that is on a shard's list.
+ *    lock of the memcg's lruvec for a folio on a shard's list.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -47,9 +47,9 @@
 
 DEFINE_STATIC_KEY_FALSE(scaleswap_lru_key);
 
-/* What the field in the folio's flags can tell apart, and 0 is none. */
+/* The highest number that fits into the field in the folio's flags; 0 is no shard. */
 #define SSW_LRU_MAX		((1U << SCALESWAP_LRU_WIDTH) - 1)
-/* Where in a shadow entry the number is: the top, which an eviction leaves free */
+/* The number is in the top bits of a shadow entry, which an eviction leaves free. */
 #define SSW_SHADOW_SHIFT	(BITS_PER_XA_VALUE - SCALESWAP_LRU_WIDTH)
 
 unsigned int ssw_lru_shards __read_mostly;
@@ -69,7 +69,7 @@ static int __init ssw_lru_setup(char *arg)
 }
 early_param("scaleswap_lru_shards", ssw_lru_setup);
 
-/* The shard that new folios of a CPU go to. */
+/* Return the number of the shard that new folios of a CPU go to, or 0. */
 static unsigned int ssw_lru_home(unsigned int cpu)
 {
 	unsigned int nr = READ_ONCE(ssw_lru_shards);
@@ -78,10 +78,10 @@ static unsigned int ssw_lru_home(unsigned int cpu)
 }
 
 /**
- * ssw_lru_own - the number of this CPU's shard
+ * ssw_lru_own - return the number of this CPU's shard
  *
- * Context: any; a hint if the task may move.
- * Return: from 1; 0 as long as there are none.
+ * Context: any; a hint if the task may migrate.
+ * Return: from 1; 0 as long as there are no shards.
  */
 unsigned int ssw_lru_own(void)
 {
@@ -89,13 +89,13 @@ unsigned int ssw_lru_own(void)
 }
 
 /**
- * ssw_lru_lane - in which lane of an own area a folio is to be swapped out
+ * ssw_lru_lane - choose the lane of an area to swap a folio out to
  * @folio: the folio
- * @cpu: whose area it is
+ * @cpu: home CPU of the area
  *
  * Context: any.
- * Return: 0 if it is in that CPU's shard or in none, else 1 to SSW_NR_LANES, by
- * shard: who has that one is likely to want it back.
+ * Return: 0 if the folio is in that CPU's shard or in none. Else 1 to SSW_NR_LANES, by its
+ * shard, since a CPU of that shard is likely to want the folio back.
  */
 unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu)
 {
@@ -109,7 +109,7 @@ unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu)
 
 /* --- shards --------------------------------------------------------------- */
 
-/* Never waits for memory: what finds none does without a shard. */
+/* Never wait for memory: on allocation failure, the memcg's lruvec serves instead. */
 #define SSW_LRU_GFP	(GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC)
 
 static struct scaleswap_shards *ssw_shards_create(struct lruvec *mlruvec, int nid)
@@ -166,7 +166,7 @@ static struct scaleswap_shard *ssw_shard(struct lruvec *mlruvec, unsigned int id
 	return id && shards ? READ_ONCE(shards->shard[id]) : NULL;
 }
 
-/* The shard, or the memcg's lruvec where there is none. */
+/* Return the lruvec of a shard, or the memcg's if there is no such shard. */
 static struct lruvec *ssw_lruvec(struct lruvec *mlruvec, unsigned int id)
 {
 	struct scaleswap_shard *shard = ssw_shard(mlruvec, id);
@@ -175,8 +175,8 @@ static struct lruvec *ssw_lruvec(struct lruvec *mlruvec, unsigned int id)
 }
 
 /*
- * A memcg and node gets a shard, and all that it is below, too: the cost of
- * reclaim is noted up to the root, and there no two CPUs should meet.
+ * Ensure that a memcg and node has a shard, and its ancestors, too. The cost of reclaim is
+ * noted up to the root, where CPUs should not contend for a lock.
  */
 static bool ssw_shard_ensure(struct lruvec *mlruvec, unsigned int id)
 {
@@ -208,7 +208,7 @@ void __scaleswap_lru_assign(struct folio *folio)
 			      (unsigned long)id << SCALESWAP_LRU_PGOFF);
 }
 
-/* A folio that is still on a list would be one of freed memory. */
+/* Check that the lists are empty: a folio left on one would be linked to freed memory. */
 static void ssw_shard_check_empty(struct scaleswap_shard *shard)
 {
 	enum lru_list lru;
@@ -216,7 +216,7 @@ static void ssw_shard_check_empty(struct scaleswap_shard *shard)
 	if (!IS_ENABLED(CONFIG_DEBUG_VM))
 		return;
 	for_each_lru(lru) {
-		/* Of unevictable ones there is no list, only their number. */
+		/* Unevictable folios are only counted; they are on no list. */
 		if (lru != LRU_UNEVICTABLE)
 			VM_WARN_ON_ONCE(!list_empty(&shard->lruvec.lists[lru]));
 	}
@@ -285,12 +285,12 @@ void __scaleswap_lru_refault(struct folio *folio, void *shadow)
 /* --- cost of reclaim ------------------------------------------------------ */
 
 /**
- * scaleswap_lru_costs - cost of reclaiming from a memcg and node
+ * scaleswap_lru_costs - sum up the cost of reclaiming from a memcg and node
  * @mlruvec: its lruvec
  * @anon: set to that of anonymous memory, as in lru_note_cost()
  * @file: set to that of the page cache
  *
- * Context: any. Takes no lock, as it takes no part in what it reads.
+ * Context: any. Takes no lock, since it only reads.
  */
 void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon, unsigned long *file)
 {
@@ -310,10 +310,12 @@ void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon, unsigned l
 }
 
 /*
- * What was noted long ago is to count less and less, also in a shard to which nobody
- * adds any more: whenever one was halved, one of the others, in turn, is halved if it
- * has not changed since its last turn. With N shards, and one in use, the others are
- * halved once in N of its halvings: when one sum for all of them would be.
+ * Halve the cost of one other shard, round-robin, after that of shard @but was halved. It is
+ * halved only if it has not changed since its last turn.
+ *
+ * So old costs count less and less, even in a shard to which no CPU adds any more. With N
+ * shards and one in use, the others are halved once in N of its halvings. That is when a
+ * single sum for all shards would be halved.
  */
 static void ssw_costs_forget(struct lruvec *mlruvec, unsigned int but)
 {
@@ -347,21 +349,21 @@ static void ssw_costs_forget(struct lruvec *mlruvec, unsigned int but)
 		spin_unlock_irq(&l->lru_lock);
 		break;
 	}
-	/* Lost updates do not matter: it only has to go round. */
+	/* Lost updates do not matter: the cursor only has to go round. */
 	WRITE_ONCE(shards->forget, id);
 }
 
 /**
  * scaleswap_lru_note_cost - note the cost of reclaim, up to the root
- * @lruvec: what was reclaimed from, or refaulted to
- * @file: page cache or anonymous memory
- * @cost: as lru_note_cost() has it
+ * @lruvec: lists that were reclaimed from, or refaulted to
+ * @file: true for page cache, false for anonymous memory
+ * @cost: as lru_note_cost() computes it
  *
- * Each level notes it in the same shard, so CPUs do not meet. The older ones
- * count less in the end, as in the base kernel, for which a shard is taken for the
- * part of the memory that it has where the cost arose.
+ * Each level notes the cost in the shard of the same number, so CPUs do not contend for a
+ * lock. Older costs count less and less, as in the base kernel. For this, a shard is taken to
+ * have the same share of the memory at each level as it has where the cost arose.
  *
- * Context: takes lru_lock, so not with one held; interrupts are on.
+ * Context: takes lru_lock, so the caller must not hold one; interrupts are on.
  */
 void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cost)
 {
@@ -386,7 +388,7 @@ void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cos
 			lruvec_page_state(mlruvec, NR_ACTIVE_FILE);
 		if (!all)
 			all = max3(own, pages, 1UL);
-		/* The least that is worth calling an average: 64 page-outs */
+		/* Average over at least 64 page-outs. */
 		pages = max(mult_frac(pages, own, all), 4 * 64 * SWAP_CLUSTER_MAX);
 
 		spin_lock_irq(&l->lru_lock);
@@ -408,13 +410,13 @@ void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cos
 /* --- interfaces ----------------------------------------------------------- */
 
 /**
- * scaleswap_lru_refuse_gen - may the multi-generational LRU not be turned on?
+ * scaleswap_lru_refuse_gen - check whether the multi-generational LRU has to stay off
  *
- * Its generations are counted per memcg and node by walks over page tables
- * that meet the folios of all shards.
+ * Its generations are counted per memcg and node, by walks over page tables that find the
+ * folios of all shards.
  *
  * Context: process context.
- * Return: true if not; the log says why.
+ * Return: true if it must not be turned on; the log says why.
  */
 bool scaleswap_lru_refuse_gen(void)
 {
@@ -425,10 +427,10 @@ bool scaleswap_lru_refuse_gen(void)
 }
 
 /**
- * ssw_lru_allocated - how many shards there are
+ * ssw_lru_allocated - count the shards of all memcgs and nodes
  *
  * Context: any.
- * Return: shards of all memcgs and nodes, each of ssw_lru_bytes() bytes.
+ * Return: number of shards, each of ssw_lru_bytes() bytes.
  */
 unsigned long ssw_lru_allocated(void)
 {
@@ -436,7 +438,7 @@ unsigned long ssw_lru_allocated(void)
 }
 
 /**
- * ssw_lru_bytes - size of a shard
+ * ssw_lru_bytes - return the size of a shard
  *
  * Context: any.
  * Return: bytes of memory; 0 if lists are not sharded.
@@ -465,7 +467,7 @@ static void ssw_lru_dump_one(struct seq_file *m, struct mem_cgroup *memcg, int n
 
 /**
  * ssw_lru_dump - show the sizes of all lists
- * @m: where to
+ * @m: file to show them in
  *
  * Context: process context, may sleep.
  */
@@ -503,7 +505,7 @@ static int __init ssw_lru_init(void)
 	BUILD_BUG_ON(SCALESWAP_LRU_PGOFF < NR_PAGEFLAGS);
 	BUILD_BUG_ON(SCALESWAP_LRU_MASK & (LRU_GEN_MASK | LRU_REFS_MASK));
 	BUILD_BUG_ON(offsetof(struct scaleswap_shard, lruvec));
-	/* folio_lruvec() reads the one, each swap-in writes the other. */
+	/* folio_lruvec() reads shards; each swap-in writes zswap_lruvec_state. */
 	BUILD_BUG_ON(IS_ENABLED(CONFIG_SMP) &&
 		     offsetof(struct lruvec, shards) / SMP_CACHE_BYTES ==
 		     offsetof(struct lruvec, zswap_lruvec_state) / SMP_CACHE_BYTES);
@@ -520,7 +522,7 @@ static int __init ssw_lru_init(void)
 	nr = ssw_lru_wanted ?: min(nr_cpu_ids, SSW_LRU_MAX);
 	scaleswap_lru_gen_off();
 	static_branch_enable(&scaleswap_lru_key);
-	/* Invariant 3: here all CPUs have the key on. */
+	/* Invariant 3: all CPUs run with the key on from here on. */
 	WRITE_ONCE(ssw_lru_shards, nr);
 	pr_info("LRU lists are sharded, %u ways, %u bytes a shard\n", nr, ssw_lru_bytes());
 	return 0;

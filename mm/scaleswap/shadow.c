@@ -8,12 +8,12 @@
  *
  * An evicted page leaves a shadow entry in the swap cache. Tree nodes that have only such
  * entries are put on a list, so that they can be freed when memory is short. The base
- * kernel has one such list a NUMA node, for the swap cache and the page cache together.
- * With random access a node of the swap cache goes onto it and comes off once or twice a
- * page. Once CPUs no longer contend for lru_lock and si->lock, they contend for the lock of
- * this list.
+ * kernel has one such list per NUMA node, for the swap cache and the page cache together.
+ * With random access, a node of the swap cache joins this list and leaves it once or twice
+ * per page. Once CPUs no longer contend for lru_lock and si->lock, they contend for the lock
+ * of this list.
  *
- * Here nodes of swap address spaces are on lists of their own, chosen by the address space.
+ * Here nodes of swap address spaces are on separate lists, chosen by the address space.
  * An address space of a per-core area is one cluster, which mostly one CPU uses. So CPUs
  * contend only by chance.
  */
@@ -29,30 +29,30 @@
 #define SSW_SHADOW_LISTS	BIT(SSW_SHADOW_BITS)
 
 static struct list_lru ssw_shadow[SSW_SHADOW_LISTS];
-/* Nests in the i_pages lock, as that of shadow_nodes does. */
+/* The lists' locks nest in the i_pages lock, as that of shadow_nodes does. */
 static struct lock_class_key ssw_shadow_key;
 
 /**
- * __scaleswap_shadow_lru - where a swap address space has its shadow nodes
+ * __scaleswap_shadow_lru - choose the list for the shadow nodes of a swap address space
  * @mapping: the swap address space
  *
  * Context: any.
- * Return: the list; the same for as long as @mapping exists.
+ * Return: the list, which is the same as long as @mapping exists.
  */
 struct list_lru *__scaleswap_shadow_lru(const struct address_space *mapping)
 {
 	return &ssw_shadow[hash_ptr(mapping, SSW_SHADOW_BITS)];
 }
 
-/* The swap cache's nodes are nobody's: they are counted and freed for the root. */
+/* Count and free nodes for the root memcg only: nodes of the swap cache belong to no memcg. */
 static bool ssw_shadow_wanted(const struct shrink_control *sc)
 {
 	return !sc->memcg || mem_cgroup_is_root(sc->memcg);
 }
 
 /**
- * __scaleswap_shadow_count - how many shadow nodes the swap cache has
- * @sc: which NUMA node, and for which memcg
+ * __scaleswap_shadow_count - count the shadow nodes of the swap cache
+ * @sc: tells the NUMA node and the memcg
  *
  * Context: a shrinker's count callback.
  * Return: tree nodes that could be freed.
@@ -69,8 +69,8 @@ unsigned long __scaleswap_shadow_count(struct shrink_control *sc)
 
 /**
  * __scaleswap_shadow_scan - free shadow nodes of the swap cache
- * @sc: which NUMA node, for which memcg, and how many to look at
- * @isolate: frees one
+ * @sc: tells the NUMA node, the memcg, and how many nodes to scan
+ * @isolate: callback that frees one
  *
  * Context: a shrinker's scan callback.
  * Return: tree nodes freed.
@@ -86,13 +86,13 @@ unsigned long __scaleswap_shadow_scan(struct shrink_control *sc, list_lru_walk_c
 	for (i = 0; i < SSW_SHADOW_LISTS && sc->nr_to_scan; i++)
 		freed += list_lru_shrink_walk_irq(&ssw_shadow[(first + i) % SSW_SHADOW_LISTS],
 						  sc, isolate, NULL);
-	/* Racing updates do not matter: it only has to go round. */
+	/* Racing updates do not matter: next only has to go round the lists. */
 	WRITE_ONCE(next, first + i);
 	return freed;
 }
 
 /**
- * ssw_shadow_init - make the lists
+ * ssw_shadow_init - initialize the lists of shadow nodes
  *
  * Context: boot, before there are swap areas.
  * Return: 0 or -ENOMEM.

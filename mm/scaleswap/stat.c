@@ -2,8 +2,8 @@
 /*
  * ScaleSwap: counters.
  *
- * Per CPU, because they are incremented where pages are swapped out, and
- * summed up only when somebody reads them.
+ * Counters are per CPU, because swapping pages out increments them. They are summed up only
+ * when they are read.
  */
 #include <linux/percpu.h>
 
@@ -19,11 +19,11 @@ DEFINE_PER_CPU(u64 [SSW_NR_DELEG_ITEMS], ssw_deleg_stat);
 static unsigned int ssw_queue_max;
 
 /**
- * ssw_stat_read - sum of a counter over all CPUs
- * @item: which
+ * ssw_stat_read - sum up a counter over all CPUs
+ * @item: the counter
  *
- * Context: any. Increments meanwhile may be missed.
- * Return: pages since boot.
+ * Context: any. Concurrent increments may be missed.
+ * Return: pages or events since boot.
  */
 u64 ssw_stat_read(enum ssw_stat_item item)
 {
@@ -36,10 +36,10 @@ u64 ssw_stat_read(enum ssw_stat_item item)
 }
 
 /**
- * ssw_fallback_read - sum of a fallback's counter over all CPUs
- * @reason: which
+ * ssw_fallback_read - sum up the counter of a fallback over all CPUs
+ * @reason: reason of the fallback
  *
- * Context: any. Increments meanwhile may be missed.
+ * Context: any. Concurrent increments may be missed.
  * Return: pages since boot; folios for SSW_FB_NO_SHARD.
  */
 u64 ssw_fallback_read(enum ssw_fallback reason)
@@ -53,10 +53,10 @@ u64 ssw_fallback_read(enum ssw_fallback reason)
 }
 
 /**
- * ssw_deleg_read - sum of a counter of delegation over all CPUs
- * @item: which
+ * ssw_deleg_read - sum up a counter of delegation over all CPUs
+ * @item: the counter
  *
- * Context: any. Increments meanwhile may be missed.
+ * Context: any. Concurrent increments may be missed.
  * Return: events since boot.
  */
 u64 ssw_deleg_read(enum ssw_deleg_item item)
@@ -82,7 +82,7 @@ void ssw_queue_max_keep(unsigned int nr)
 }
 
 /**
- * ssw_queue_max_read - most entries ever found in the queue of an area
+ * ssw_queue_max_read - return the most entries ever found in the queue of an area
  *
  * Context: takes ssw_mutex.
  * Return: entries, since boot.
@@ -104,12 +104,11 @@ unsigned int ssw_queue_max_read(void)
 }
 
 /**
- * ssw_area_stat_read - sums of an area's counters over all CPUs
+ * ssw_area_stat_read - sum up an area's counters of allocation over all CPUs
  * @area: the area
- * @sum: where they go, in pages since swapon
+ * @sum: its home and foreign are set, in pages since swapon
  *
- * Context: any in which @area cannot go away. Increments meanwhile may be
- * missed.
+ * Context: any in which @area cannot go away. Concurrent increments may be missed.
  */
 void ssw_area_stat_read(const struct ssw_area *area, struct ssw_area_stat *sum)
 {
@@ -126,8 +125,8 @@ void ssw_area_stat_read(const struct ssw_area *area, struct ssw_area_stat *sum)
 }
 
 /**
- * ssw_fallback - count and trace that a CPU could not keep to what is its own
- * @cpu: the CPU that wanted it
+ * ssw_fallback - count and trace a fallback
+ * @cpu: the CPU that fell back
  * @reason: why
  * @order: order of the folio
  *

@@ -2,11 +2,12 @@
 /*
  * ScaleSwap: the lists of counters and of reasons to fall back.
  *
- * These lists are the only ones. A line makes a value of an enum and a file in
- * /sys/kernel/mm/scaleswap; for a reason also what the trace event scaleswap_fallback
- * shows. X(ITEM, name): the enum's value without its prefix, the file. A new line
- * needs a description in Documentation/ABI/testing/sysfs-kernel-mm-scaleswap, in the
- * admin guide, and a place in tools/mm/scaleswap/ssw_status.py.
+ * These lists are the only ones. Each line defines a value of an enum and a file in
+ * /sys/kernel/mm/scaleswap. For a reason, it also defines the name that the trace event
+ * scaleswap_fallback shows. In X(ITEM, name), ITEM is the enum's value without its prefix,
+ * and name is the file. A new line needs a description in
+ * Documentation/ABI/testing/sysfs-kernel-mm-scaleswap and in the admin guide, and a place in
+ * tools/mm/scaleswap/ssw_status.py.
  */
 #ifndef _MM_SCALESWAP_STAT_H
 #define _MM_SCALESWAP_STAT_H
@@ -31,40 +32,40 @@
 
 /* In stats/: what reclaim did, in events */
 #define SSW_RECLAIM_STATS(X)						\
-	/* a memcg's reclaim made no progress by statistics, and was	\
-	 * repeated by the sizes of the lists				\
+	/* reclaim of a memcg that made no progress by statistics, and	\
+	 * was retried by the sizes of the lists			\
 	 */								\
 	X(RECLAIM_RETRIED, reclaim_retried)
 
 /* In lru/ */
 #define SSW_LRU_STATS(X)						\
-	/* refaults that knew the shard they had been in, in pages */	\
+	/* refaults that found the number of their shard, in pages */	\
 	X(LRU_RETURNED, returned)					\
-	/* direct reclaim that began elsewhere than at its CPU's shard,	\
-	 * as that was behind; in events				\
+	/* direct reclaim that began at another shard than its CPU's,	\
+	 * since the other one was behind; in events			\
 	 */								\
 	X(LRU_FOREIGN, foreign)
 
-/* In fault/, in pages but for batches */
+/* In fault/, in pages except batches */
 #define SSW_FAULT_STATS(X)						\
-	/* read on a queue of the driver's own */			\
+	/* read on a private queue of the driver */			\
 	X(READ_DIRECT, reads_direct)					\
 	/* read by a polled bio */					\
 	X(READ_BIO, reads_bio)						\
-	/* read from a device, neither of these */			\
+	/* read from a device in another way */				\
 	X(READ_IRQ, reads_irq)						\
-	/* polled for in vain, and handed over to the worker */		\
+	/* polled for in vain, and handed to the worker */		\
 	X(READ_LATE, reads_late)					\
-	/* read a second time by an ordinary bio, as the first failed */ \
+	/* retried by an ordinary bio, since the first read failed */	\
 	X(READ_RETRIED, reads_retried)					\
 	/* bios made for adjacent pages, written or read ahead */	\
 	X(IO_BATCHES, batches)						\
-	/* pages in these */						\
+	/* pages in these bios */					\
 	X(IO_BATCHED, batched)
 
 /* In stats/: what happened in the queues of areas, in events */
 #define SSW_DELEG_STATS(X)						\
-	/* a queued allocation, served by the CPU that asked for it */	\
+	/* a queued allocation, served by the CPU that requested it */	\
 	X(DELEG_REQUESTER, deleg_requester)				\
 	/* the same, by another CPU that held the token */		\
 	X(DELEG_HOLDER, deleg_holder)					\
@@ -72,32 +73,32 @@
 	X(DELEG_DELEGATOR, deleg_delegator)				\
 	/* a queued allocation that waited for another owner */		\
 	X(DELEG_WAITS, deleg_waits)					\
-	/* a cluster given back to its owner */				\
+	/* a cluster handed back to its owner */			\
 	X(DELEG_FREES, deleg_frees)
 
-/* In stats/fallback/: why a CPU could not keep to its own; in pages unless said */
+/* In stats/fallback/: reasons to fall back, in pages unless noted */
 #define SSW_FALLBACKS(X)						\
-	/* the own areas had no room */					\
+	/* the CPU's own areas had no room */				\
 	X(OWN_FULL, own_full)						\
 	/* the CPU has no area of its own */				\
 	X(NO_AREA, no_area)						\
-	/* areas had room, but no free block of the folio's order: none	\
-	 * was allocated, and the caller splits the folio		\
+	/* areas had room, but no free block of the folio's order;	\
+	 * nothing was allocated, and the caller splits the folio	\
 	 */								\
 	X(NO_BLOCK, no_block)						\
 	/* all per-core areas were full; plain ones were tried next */	\
 	X(ALL_FULL, all_full)						\
-	/* no memory for a slot table; partly used clusters or other	\
-	 * areas were tried instead					\
+	/* allocation of a table of words failed; partly used clusters	\
+	 * or other areas were tried instead				\
 	 */								\
 	X(NO_TABLE, no_table)						\
-	/* a slot's word could not say which page table entry refers to	\
-	 * it (no number for the mm, or an address of more than 48	\
-	 * bits), and counts one reference instead			\
+	/* a slot's word counts a reference instead of naming the page	\
+	 * table entry: no number for the mm, or an address of over 48	\
+	 * bits								\
 	 */								\
 	X(NO_RMAP, no_rmap)						\
-	/* no memory for an LRU shard; the folio went to the lists of	\
-	 * the memcg and node that all CPUs share; in folios		\
+	/* allocation of an LRU shard failed; the folio went to the	\
+	 * memcg's lruvec, which all CPUs share; in folios		\
 	 */								\
 	X(NO_SHARD, no_shard)						\
 	/* the device of the area has no queues to poll */		\
@@ -106,13 +107,13 @@
 	X(POLL_BUSY, poll_busy)						\
 	/* the controller was reset or removed, or its queues frozen */	\
 	X(POLL_DOWN, poll_down)						\
-	/* the device could not do it after all */			\
+	/* the device could not do the polled read after all */		\
 	X(POLL_UNFIT, poll_unfit)					\
-	/* a limit of bandwidth or latency is set for the device, which	\
-	 * a direct read would not respect				\
+	/* a limit of bandwidth or latency is set for the device; a	\
+	 * direct read would not respect it				\
 	 */								\
 	X(POLL_LIMITED, poll_limited)					\
-	/* the device passes bios on, so each page has its own */	\
+	/* the device passes bios on, so each page has its own bio */	\
 	X(NO_BATCH, no_batch)
 
 #define SSW_STAT_ENUM(_item, _name)	SSW_##_item,
@@ -137,7 +138,7 @@ static_assert((int)SSW_DELEG_REQUESTER == (int)SSW_BY_REQUESTER);
 static_assert((int)SSW_DELEG_HOLDER == (int)SSW_BY_HOLDER);
 static_assert((int)SSW_DELEG_DELEGATOR == (int)SSW_BY_DELEGATOR);
 
-/* Why a CPU could not keep to its own. */
+/* Reasons to fall back; see SSW_FALLBACKS() above. */
 enum ssw_fallback {
 	SSW_FALLBACKS(SSW_FB_ENUM)
 	SSW_NR_FALLBACKS,
@@ -145,8 +146,8 @@ enum ssw_fallback {
 
 /**
  * struct ssw_area_stat - slots taken from one area by one CPU, in pages
- * @home: while that CPU was the area's home; for a plain area, all
- * @foreign: while that CPU was not the area's home
+ * @home: taken while that CPU was the area's home; for a plain area, all
+ * @foreign: taken while that CPU was not the area's home
  * @freed: slots freed by that CPU; per-core areas only
  */
 struct ssw_area_stat {

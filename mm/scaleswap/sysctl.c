@@ -2,9 +2,8 @@
 /*
  * ScaleSwap: vm.scaleswap.bind, which decides what swapon(2) binds to.
  *
- * A sysctl and not a flag of swapon(2): there is no flag to be had without
- * changing the system call for everybody, and whoever sets areas up sets all
- * of them up.
+ * This is a sysctl and not a flag of swapon(2), since a new flag would change the system call
+ * for all users. Also, the program that sets up areas sets up all of them.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -17,7 +16,7 @@
 
 #include "internal.h"
 
-/* Longest text that could mean something, with room to notice a longer one. */
+/* More than any valid value needs; a longer text is refused. */
 #define SSW_BIND_LEN	16
 
 /* A CPU number, SSW_BIND_OFF or SSW_BIND_AUTO. Protected by ssw_mutex. */
@@ -34,9 +33,9 @@ static struct {
 } ssw_bind_refused;
 
 /*
- * Check whether a value that is refused is to be logged: not if the same task had
- * the same value refused just before. stdio writes again, as it closes a file, what
- * a write(2) did not take, so sysctl(8) writes each value twice.
+ * Check whether to log a value that is refused: not if the same task had the same value
+ * refused just before. When stdio closes a file, it writes again what write(2) did not take.
+ * So sysctl(8) writes each refused value twice.
  */
 static bool ssw_bind_refuse(const void *value, size_t len)
 {
@@ -73,7 +72,7 @@ int ssw_parse_bind(const char *arg, int *bind)
 		*bind = SSW_BIND_OFF;
 		return 0;
 	}
-	/* kstrtouint() would take a sign. */
+	/* kstrtouint() would accept a sign. */
 	if (!isdigit(*arg) || kstrtouint(arg, 10, &cpu) ||
 	    cpu >= nr_cpu_ids || !cpu_possible(cpu))
 		return -EINVAL;
@@ -102,9 +101,9 @@ static int ssw_bind_handler(const struct ctl_table *table, int write,
 	if (!*lenp)
 		return 0;
 	/*
-	 * Not proc_dostring(): it cuts what is too long, and stops at a newline
-	 * or zero in the middle. Neither must turn something into a CPU number.
-	 * Every write is a value, whatever was written before it.
+	 * Do not use proc_dostring(): it truncates a long value, and stops at a newline
+	 * or zero byte in the middle. Neither must turn a bad value into a CPU number.
+	 * Each write is a value of its own, independent of earlier writes.
 	 */
 	if (*lenp > SSW_BIND_LEN || memchr(buffer, '\0', *lenp)) {
 		err = -EINVAL;

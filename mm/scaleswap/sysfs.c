@@ -2,8 +2,8 @@
 /*
  * ScaleSwap: /sys/kernel/mm/scaleswap.
  *
- * A client of the other files: it shows what they have and hands them checked
- * values. Documented in Documentation/ABI/testing/sysfs-kernel-mm-scaleswap.
+ * This file is a client of the others: it shows their values and hands them checked ones.
+ * Documentation/ABI/testing/sysfs-kernel-mm-scaleswap describes the attributes.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -316,7 +316,7 @@ static ssize_t cpu_store(struct ssw_area *area, const char *buf, size_t count)
 {
 	int cpu, err;
 
-	/* What is behind a zero would go unseen. */
+	/* The parser would not see what follows a zero byte. */
 	err = memchr(buf, '\0', count) ? -EINVAL : ssw_parse_bind(buf, &cpu);
 	if (err || cpu < 0) {
 		pr_warn_ratelimited("areas/%u/cpu takes the number of a possible CPU (%*pbl)\n",
@@ -341,8 +341,8 @@ static ssize_t device_node_show(struct ssw_area *area, char *buf)
 }
 
 /*
- * swapoff clears swap_file early, but closes it only after this file is gone:
- * see the order of scaleswap_swapoff() and filp_close() there.
+ * Show the path of an area's file. swapoff clears swap_file early, but closes it only after
+ * this attribute is gone: see the order of scaleswap_swapoff() and filp_close() there.
  */
 static ssize_t path_show(struct ssw_area *area, char *buf)
 {
@@ -354,7 +354,7 @@ static ssize_t path_show(struct ssw_area *area, char *buf)
 	path = file_path(file, buf, PAGE_SIZE);
 	if (IS_ERR(path))
 		return PTR_ERR(path);
-	/* One line whatever the name is; escaped as /proc/swaps does. */
+	/* Keep any name on one line, with the escapes of /proc/swaps. */
 	end = mangle_path(buf, path, "\n\\");
 	if (!end || end >= buf + PAGE_SIZE - 1)
 		return -ENAMETOOLONG;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ScaleSwap: how reclaim goes over the LRU shards of a memcg and node.
+ * ScaleSwap: reclaim over the LRU shards of a memcg and node.
  *
- * A part of mm/vmscan.c, which includes it, since it needs what is private there.
+ * mm/vmscan.c includes this file, which uses its static functions and struct scan_control.
  */
 
 /**
@@ -15,13 +15,13 @@
  *
  * - Direct reclaim begins at the shard of its own CPU. kswapd, and a CPU whose own shard has
  *   no pages of the type to be scanned, begin at the oldest shard that has some.
- * - One list has the oldest page of all at its tail. With many lists, each shard has a clock
+ * - A single list has the oldest page at its tail. With many lists, each shard has a clock
  *   that counts how often its inactive pages were scanned. Direct reclaim compares its own
  *   clock with that of one other shard, round-robin, and begins there if that one is behind.
- *   So shards of idle CPUs lose their cold pages as fast as a busy one's, and CPUs that are
+ *   So shards of idle CPUs lose their cold pages as fast as a busy one's. CPUs that are
  *   equally busy stay with their own shards.
- * - If a shard has enough pages of one type but none of the other, others are asked for
- *   those. The balance between page cache and anonymous memory is the whole's.
+ * - If a shard has enough pages of one type but none of the other, reclaim takes the other
+ *   type from other shards. Page cache and anonymous memory are balanced over all shards.
  * - If the memcg and node have too many active anonymous pages, one batch a call is
  *   deactivated, as with one list. It comes from the CPU's own shard or from another one,
  *   round-robin, that has too many by itself.
@@ -38,13 +38,15 @@ static void shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc);
 #if defined(CONFIG_SCALESWAP) && defined(CONFIG_MEMCG)
 
 /*
- * Are there more active than inactive anonymous pages, in the last pass before reclaim of
- * a memcg reports that there was no progress?
+ * Compare the sizes of the anonymous lists when reclaim of a memcg is forced to deactivate,
+ * after passes without progress.
  *
- * inactive_is_low() goes by statistics that are up to two seconds old. If they show
- * inactive pages that have all been activated since, the base kernel scans nothing at
- * all, seventeen times within two milliseconds, and kills. The sizes of the lists are
- * right at any time.
+ * inactive_is_low() uses statistics that are up to two seconds old. If they show inactive
+ * pages that have all been activated since, the base kernel scans nothing. It tries
+ * seventeen times within two milliseconds, and then kills a process. The sizes of the lists
+ * are always current.
+ *
+ * Return: true if reclaim is forced to, and more pages are active than inactive.
  */
 static bool ssw_lists_are_low(struct lruvec *lruvec, struct scan_control *sc)
 {
@@ -54,13 +56,13 @@ static bool ssw_lists_are_low(struct lruvec *lruvec, struct scan_control *sc)
 }
 
 /*
- * Let reclaim of a memcg at its limit that made no progress try again, once, and
- * deactivate pages by the sizes of the lists. @again is true if that was done already.
+ * Let reclaim of a memcg at its limit that made no progress try again, once, and deactivate
+ * pages by the sizes of the lists. *@again is true if the caller has done so already.
  *
- * Only a charge at the limit ends in a kill. Reclaim for memory.high goes on for as long
- * as it makes progress, in each task that returns to user space. So it stays as it is.
+ * Only a charge at the limit ends in a kill. Reclaim for memory.high continues as long as it
+ * makes progress, in each task that returns to user space. So it stays as it is.
  *
- * Return true if the caller has to try again.
+ * Return: true if the caller has to try again.
  */
 static bool scaleswap_reclaim_retry(struct scan_control *sc, bool *again)
 {
@@ -68,7 +70,7 @@ static bool scaleswap_reclaim_retry(struct scan_control *sc, bool *again)
 
 	if (!scaleswap_on() || !cgroup_reclaim(sc) || sc->proactive || *again)
 		return false;
-	/* No charge of more pages than this ends in a kill. */
+	/* No charge of more than SWAP_CLUSTER_MAX pages ends in a kill. */
 	if (page_counter_read(&memcg->memory) + SWAP_CLUSTER_MAX <= READ_ONCE(memcg->memory.max))
 		return false;
 	ssw_stat_add(SSW_RECLAIM_RETRIED, 1);
@@ -93,19 +95,19 @@ static inline bool scaleswap_reclaim_retry(struct scan_control *sc, bool *again)
 
 #ifdef CONFIG_SCALESWAP_LRU
 
-/* Of a clock: one scan of as many pages as a shard's inactive lists hold */
+/* Advance of a shard's clock for a scan of as many pages as it has inactive */
 #define SSW_LRU_ROUND	1048576L
 /*
- * A shard that is this much behind a CPU's own is taken first. Small, so that pages
- * have as long to be used again in one shard as in another, but CPUs that are about
- * as busy as each other are to stay with their own: with a quarter of a round two
- * of them met twice as often.
+ * Direct reclaim begins at another shard if that is more than this behind the CPU's own. The
+ * value is small, so that pages have as long to be used again in one shard as in another.
+ * But CPUs that are about equally busy should stay with their own shards. With a quarter of
+ * a round, two of them contended twice as often.
  */
 #define SSW_LRU_SLACK	(SSW_LRU_ROUND / 2)
-/* Nobody is further behind, so what was long idle is not drained at once. */
+/* No clock is further behind, so a shard that was idle for long is not emptied at once. */
 #define SSW_LRU_LAG	(8 * SSW_LRU_ROUND)
 
-/* How much is to be scanned of each list; and whether there is to be ageing. */
+/* How many pages to scan of each list, and whether to age anonymous pages */
 struct scaleswap_targets {
 	unsigned long nr[NR_LRU_LISTS];
 	bool age;
@@ -115,7 +117,7 @@ static const struct scaleswap_targets ssw_active_anon = {
 	.nr = { [LRU_ACTIVE_ANON] = 1 },
 };
 
-/* Shards by number; 0 is the memcg's own lists. NULL where there is none. */
+/* Find a shard's lists by its number; 0 is the memcg's own. NULL if there is no such shard. */
 static struct lruvec *ssw_lru_list(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 				   unsigned int id)
 {
@@ -127,7 +129,7 @@ static struct lruvec *ssw_lru_list(struct lruvec *mlruvec, struct scaleswap_shar
 	return shard ? &shard->lruvec : NULL;
 }
 
-/* Asked for many times for each page that is reclaimed, so without a call */
+/* Count the pages of a list. Inlined, as it runs many times for each reclaimed page. */
 static __always_inline
 unsigned long ssw_lru_pages(struct lruvec *lruvec, enum lru_list lru, int zone_idx)
 {
@@ -150,7 +152,7 @@ static unsigned long ssw_lru_evictable(struct lruvec *lruvec)
 	       ssw_lru_pages(lruvec, LRU_ACTIVE_FILE, MAX_NR_ZONES - 1);
 }
 
-/* Has it any that are wanted? To know that, most of the time the first sizes do. */
+/* Check whether a shard has pages to be scanned. The first list usually decides. */
 static bool ssw_lru_has(struct lruvec *lruvec, const struct scaleswap_targets *want, int zone_idx)
 {
 	enum lru_list lru;
@@ -173,9 +175,9 @@ static unsigned long *ssw_lru_seen(struct lruvec *l, struct scaleswap_shards *sh
 }
 
 /*
- * A shard's clock, after what joined it since the last look has been given the
- * time of now: a shard that was idle and then fills up is not old, and one that
- * was emptied and fills up is no younger than others.
+ * Update and return a shard's clock. Pages added since the last update count as new, so a
+ * shard that was idle and fills up does not look old. A shard that was emptied and fills
+ * up does not look younger than others.
  *
  * Clocks are hints: they are read and written without a lock.
  */
@@ -189,7 +191,7 @@ static unsigned long ssw_lru_time(struct lruvec *l, struct scaleswap_shards *sha
 
 	if (pages > seen)
 		behind = behind * (long)seen / (long)pages;
-	/* It may be another CPU's: not written without need. */
+	/* The shard may be another CPU's: write only what has changed. */
 	if (newest - behind != time)
 		WRITE_ONCE(*clock, newest - behind);
 	if (pages != seen)
@@ -198,9 +200,9 @@ static unsigned long ssw_lru_time(struct lruvec *l, struct scaleswap_shards *sha
 }
 
 /*
- * Of @pages in the lists that are scanned, those of inactive pages, @scanned were
- * looked at. So clocks that keep pace mean that an inactive page has as long to be
- * used again in one shard as in another, few as they may be where most are active.
+ * Advance a shard's clock: @scanned of @pages were scanned, the inactive pages of the types
+ * to be scanned. If clocks keep pace, an inactive page has as long to be used again in one
+ * shard as in another. That holds even where most pages are active.
  */
 static void ssw_lru_scanned(struct lruvec *l, struct scaleswap_shards *shards,
 			    unsigned long scanned, unsigned long pages)
@@ -208,16 +210,19 @@ static void ssw_lru_scanned(struct lruvec *l, struct scaleswap_shards *shards,
 	unsigned long *clock = ssw_lru_clock(l, shards);
 	unsigned long time;
 
-	/* Rounded up, or 32 pages of 128 GB would be nothing. */
+	/* Round up, or 32 pages of 128 GB would count as nothing. */
 	time = READ_ONCE(*clock) + DIV_ROUND_UP(min(scanned, pages) * SSW_LRU_ROUND, pages + 1);
 	WRITE_ONCE(*clock, time);
 	if ((long)(time - READ_ONCE(shards->newest)) > 0)
 		WRITE_ONCE(shards->newest, time);
-	/* What is reclaimed leaves, what stays is as old as it was. */
+	/* Reclaimed pages have left, and the others are as old as they were. */
 	WRITE_ONCE(*ssw_lru_seen(l, shards), ssw_lru_evictable(l));
 }
 
-/* The next number after *@cursor with pages, but for @own; @own if there is none. */
+/*
+ * Advance *@cursor to the next shard, other than @own, that has pages to be scanned. Return
+ * its number, or @own if there is none.
+ */
 static unsigned int ssw_lru_turn(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 				 unsigned int *cursor, unsigned int own,
 				 const struct scaleswap_targets *want, int zone_idx)
@@ -230,7 +235,7 @@ static unsigned int ssw_lru_turn(struct lruvec *mlruvec, struct scaleswap_shards
 		id = id < ssw_lru_shards ? id + 1 : 0;
 		l = ssw_lru_list(mlruvec, shards, id);
 		if (id != own && l && ssw_lru_has(l, want, zone_idx)) {
-			/* Lost updates do not matter: it only has to go round. */
+			/* Lost updates do not matter: the cursor only has to go round. */
 			WRITE_ONCE(*cursor, id);
 			return id;
 		}
@@ -239,8 +244,8 @@ static unsigned int ssw_lru_turn(struct lruvec *mlruvec, struct scaleswap_shards
 }
 
 /*
- * The number of the shard with pages that is furthest behind. Of equals, such as all
- * that are as far behind as can be, it is another one each time.
+ * Find the shard with pages to be scanned whose clock is furthest behind. If several are
+ * equal, such as all that are SSW_LRU_LAG behind, each call returns a different one.
  */
 static unsigned int ssw_lru_oldest(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 				   const struct scaleswap_targets *want, int zone_idx)
@@ -266,8 +271,8 @@ static unsigned int ssw_lru_oldest(struct lruvec *mlruvec, struct scaleswap_shar
 }
 
 /*
- * The number of the shard to begin with; *@own is set to this CPU's, *@next to where
- * to go on: not always with the same neighbour.
+ * Choose the shard to begin with. Set *@own to this CPU's shard, and *@next to the one to
+ * continue with, which is not always the same.
  */
 static unsigned int ssw_lru_first(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 				  unsigned int *own, unsigned int *next,
@@ -280,7 +285,7 @@ static unsigned int ssw_lru_first(struct lruvec *mlruvec, struct scaleswap_shard
 	*own = ssw_lru_own();
 	mine = ssw_lru_list(mlruvec, shards, *own);
 	if (current_is_kswapd() || !mine || !ssw_lru_has(mine, want, zone_idx)) {
-		/* Nothing is his own. */
+		/* No shard counts as this CPU's own. */
 		*own = UINT_MAX;
 		*next = ssw_lru_oldest(mlruvec, shards, want, zone_idx);
 		return *next;
@@ -297,7 +302,7 @@ static unsigned int ssw_lru_first(struct lruvec *mlruvec, struct scaleswap_shard
 	return turn;
 }
 
-/* Does a shard have too many active anonymous pages? By its own lists alone. */
+/* Check whether a shard has too many active anonymous pages, by its own lists alone. */
 static bool ssw_shard_is_low(struct lruvec *lruvec)
 {
 	unsigned long inactive, active, ratio, gb;
@@ -311,7 +316,7 @@ static bool ssw_shard_is_low(struct lruvec *lruvec)
 	return inactive * ratio < active;
 }
 
-/* Is shrink_lruvec() to deactivate anonymous pages? */
+/* Check whether shrink_lruvec() has to deactivate anonymous pages. */
 static bool scaleswap_inactive_is_low(struct lruvec *lruvec, struct scan_control *sc)
 {
 	if (scaleswap_lru_on() && sc->shard_targets)
@@ -326,18 +331,18 @@ static unsigned long ssw_targets_sum(const struct scaleswap_targets *g, bool fil
 	return g->nr[lru] + g->nr[lru + LRU_ACTIVE];
 }
 
-/* Is there what shrink_lruvec() goes on for? Active anonymous pages are not. */
+/* Check whether shrink_lruvec() would continue, as it does not for active anonymous pages. */
 static bool ssw_targets_left(const struct scaleswap_targets *g)
 {
 	return g->nr[LRU_INACTIVE_ANON] || g->nr[LRU_ACTIVE_FILE] || g->nr[LRU_INACTIVE_FILE];
 }
 
 /*
- * Enough was reclaimed. Leave in @left what has to be scanned for page cache and
- * anonymous memory to have been scanned in proportion to @targets: shrink_lruvec()
- * does this within one lruvec, by the same rule, and not if it has but a shard.
+ * Set @left, after enough was reclaimed, so that anonymous memory and page cache are scanned
+ * in proportion to @targets. shrink_lruvec() applies the same rule to a whole lruvec, and
+ * leaves it to this function for a shard.
  *
- * Return: false if there is nothing more to do.
+ * Return: true if there is more to scan.
  */
 static bool ssw_targets_level(const struct scaleswap_targets *targets,
 			      struct scaleswap_targets *left)
@@ -347,7 +352,7 @@ static bool ssw_targets_level(const struct scaleswap_targets *targets,
 	unsigned long percent;
 	enum lru_list lru;
 
-	/* All of the one was scanned: that must not drive the other on. */
+	/* One type is scanned completely: that must not make the other one be scanned more. */
 	if (!anon || !file)
 		return false;
 	percent = min(anon, file) * 100 / (ssw_targets_sum(targets, smaller) + 1);
@@ -368,9 +373,9 @@ static bool ssw_targets_level(const struct scaleswap_targets *targets,
  * @mlruvec: its lruvec
  * @shards: its shards, or NULL
  * @first: number of the shard to begin with
- * @own: number of the CPU's own, UINT_MAX if that does not matter
- * @next: number of the one to go on with after these
- * @left: of what is to be scanned, what was not yet
+ * @own: number of the CPU's own shard, UINT_MAX if that does not matter
+ * @next: number of the shard to continue with after these
+ * @left: pages that are still to be scanned
  */
 struct ssw_reclaim {
 	struct lruvec *mlruvec;
@@ -381,7 +386,7 @@ struct ssw_reclaim {
 	struct scaleswap_targets left;
 };
 
-/* Scan of a shard what it has of what is left to scan. */
+/* Scan a shard, at most as many pages of each list as are left to scan. */
 static void ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, struct scan_control *sc)
 {
 	unsigned long scanned = sc->nr_scanned, pages = 0, inactive = 0, done = 0;
@@ -396,12 +401,12 @@ static void ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, struct scan
 		unsigned long size = ssw_lru_pages(lruvec, lru, sc->reclaim_idx);
 
 		pages += size;
-		/* Of what is not asked for, nothing is scanned: it does not count. */
+		/* A list that is not asked for is not scanned, so it does not count. */
 		if (!is_active_lru(lru) && r->left.nr[lru])
 			inactive += size;
 		/*
-		 * A small shard of others is not to be scanned whole because the
-		 * memory is large.
+		 * Do not scan all of another CPU's small shard just because the memory is
+		 * large.
 		 */
 		if (r->shards && id != r->own)
 			size = min(size, max(size >> min(sc->priority, 3), SWAP_CLUSTER_MAX));
@@ -413,22 +418,22 @@ static void ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, struct scan
 	sc->shard_targets = &now;
 	shrink_lruvec(lruvec, sc);
 	sc->shard_targets = NULL;
-	/* now.nr is what shrink_lruvec() left. */
+	/* now.nr is what shrink_lruvec() did not scan. */
 	for_each_evictable_lru(lru) {
 		r->left.nr[lru] -= asked.nr[lru] - now.nr[lru];
 		done += asked.nr[lru] - now.nr[lru];
 	}
-	/* If none of it could be looked at, its time passes, too: others have their turn. */
+	/* Advance the clock even if no page could be scanned: others have their turn. */
 	if (r->shards)
 		ssw_lru_scanned(lruvec, r->shards, (sc->nr_scanned - scanned) ?: done,
 				inactive ?: pages);
 }
 
 /*
- * Go over the shards until what is to be scanned was scanned, or with @enough
- * until so much was reclaimed that shrink_lruvec() would look at proportions.
+ * Scan one shard after the other until nothing is left to scan. With @enough, stop when so
+ * much was reclaimed that shrink_lruvec() would look at proportions.
  *
- * Return: true if that was so.
+ * Return: true if it stopped for that reason.
  */
 static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_control *sc)
 {
@@ -439,7 +444,7 @@ static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_con
 	for (i = 0; i <= nr; i++) {
 		unsigned int id = r->first;
 
-		/* After a first one of somebody else's comes the own, then all others. */
+		/* If the CPU's own shard was not the first, it comes next, then all others. */
 		if (i == 1)
 			id = r->own;
 		else if (i > 1)
@@ -447,7 +452,7 @@ static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_con
 		if (id == UINT_MAX || (i && id == r->first) || (i > 1 && id == r->own))
 			continue;
 		ssw_shrink_shard(r, id, sc);
-		/* As in shrink_lruvec(), where direct global reclaim goes on once. */
+		/* As in shrink_lruvec(), direct global reclaim goes on at DEF_PRIORITY. */
 		if (enough && sc->nr_reclaimed - before >= sc->nr_to_reclaim &&
 		    (cgroup_reclaim(sc) || current_is_kswapd() || sc->priority != DEF_PRIORITY))
 			return true;
@@ -458,12 +463,12 @@ static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_con
 }
 
 /*
- * Deactivate what ssw_shrink_round() left of the goal of active anonymous pages.
+ * Deactivate anonymous pages if ssw_shrink_round() scanned too few active ones.
  *
- * The round visits only shards that have inactive pages or page cache. A shard that has
- * active pages alone would never give any, and the group would be out of memory with all
- * of them there. shrink_lruvec() scans one batch of active pages with each batch of the
- * longest other list; so does this, over all shards that have active pages, in turn.
+ * The round scans only shards that have inactive pages or page cache. A shard that has only
+ * active anonymous pages would never give any, and the memcg would be out of memory with
+ * all of them there. shrink_lruvec() scans one batch of active pages with each batch of the
+ * longest other list. This function does so over all shards with active pages, round-robin.
  */
 static void ssw_shrink_active(struct ssw_reclaim *r, const struct scaleswap_targets *targets,
 			      struct scan_control *sc)
@@ -498,7 +503,7 @@ static void ssw_shrink_active(struct ssw_reclaim *r, const struct scaleswap_targ
 	}
 }
 
-/* Which shard is to have active pages deactivated; NULL if there is none. */
+/* Choose a shard with too many active anonymous pages; NULL if there is none. */
 static struct lruvec *ssw_lru_to_age(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 				     int zone_idx)
 {
@@ -523,7 +528,7 @@ static struct lruvec *ssw_lru_to_age(struct lruvec *mlruvec, struct scaleswap_sh
 	return NULL;
 }
 
-/* As at the end of shrink_lruvec(): rebalance active and inactive anonymous pages. */
+/* Rebalance active and inactive anonymous pages, as shrink_lruvec() does at its end. */
 static void ssw_shrink_age(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 			   struct scan_control *sc)
 {
@@ -549,7 +554,7 @@ static noinline void ssw_shrink_shards(struct lruvec *mlruvec, struct scan_contr
 
 	get_scan_count(mlruvec, sc, targets.nr);
 	if (ssw_targets_left(&targets)) {
-		/* Where nothing would be looked at there is no point in beginning. */
+		/* Do not begin at a shard where no page would be scanned. */
 		want = targets;
 		want.nr[LRU_ACTIVE_ANON] = 0;
 		if (!(sc->may_deactivate & DEACTIVATE_FILE) && want.nr[LRU_INACTIVE_FILE])
@@ -566,7 +571,7 @@ static noinline void ssw_shrink_shards(struct lruvec *mlruvec, struct scan_contr
 	ssw_shrink_age(mlruvec, r.shards, sc);
 }
 
-/* shrink_lruvec() for a memcg and node */
+/* Do for a memcg and node, with all its shards, what shrink_lruvec() does for one lruvec. */
 static __always_inline void scaleswap_shrink_lruvec(struct lruvec *mlruvec, struct scan_control *sc)
 {
 	if (scaleswap_lru_on())
@@ -575,7 +580,7 @@ static __always_inline void scaleswap_shrink_lruvec(struct lruvec *mlruvec, stru
 		shrink_lruvec(mlruvec, sc);
 }
 
-/* What shrink_lruvec() is to scan, if ssw_shrink_shards() calls it. */
+/* Load into @nr what shrink_lruvec() has to scan, if ssw_shrink_shards() called it. */
 static bool scaleswap_scan_targets_load(struct scan_control *sc, unsigned long *nr)
 {
 	if (!scaleswap_lru_on() || !sc->shard_targets)
@@ -584,20 +589,20 @@ static bool scaleswap_scan_targets_load(struct scan_control *sc, unsigned long *
 	return true;
 }
 
-/* Is shrink_lruvec() to leave it to ssw_targets_level() what is in proportion? */
+/* Check whether shrink_lruvec() works on a shard, for which ssw_targets_level() balances. */
 static bool scaleswap_scan_is_shard(struct scan_control *sc)
 {
 	return scaleswap_lru_on() && sc->shard_targets;
 }
 
-/* What it did not scan of that. */
+/* Store from @nr what shrink_lruvec() did not scan of that. */
 static void scaleswap_scan_targets_store(struct scan_control *sc, const unsigned long *nr)
 {
 	if (scaleswap_lru_on() && sc->shard_targets)
 		memcpy(sc->shard_targets->nr, nr, sizeof(sc->shard_targets->nr));
 }
 
-/* Which lists kswapd is to age next: it takes one shard at a time. */
+/* Choose the lists that kswapd ages next, one shard at a time. */
 static struct lruvec *scaleswap_next_lruvec(struct lruvec *mlruvec)
 {
 	struct scaleswap_shards *shards;
@@ -608,7 +613,7 @@ static struct lruvec *scaleswap_next_lruvec(struct lruvec *mlruvec)
 	shards = READ_ONCE(mlruvec->shards);
 	if (!shards)
 		return mlruvec;
-	/* No CPU's own is left out, and the memcg's own lists have their turn, too. */
+	/* Leave out no CPU's shard. The memcg's own lists have their turn, too. */
 	id = ssw_lru_turn(mlruvec, shards, &shards->aged, UINT_MAX, &ssw_active_anon,
 			  MAX_NR_ZONES - 1);
 	return id == UINT_MAX ? mlruvec : ssw_lru_list(mlruvec, shards, id);

@@ -8,8 +8,7 @@
 #include <linux/tracepoint.h>
 
 /*
- * A file that includes this has to include mm/scaleswap/stat.h before: the names are those
- * of its lists.
+ * Include mm/scaleswap/stat.h before this file: its lists define the names.
  */
 #define ssw_trace_fb_enum(_item, _name)	TRACE_DEFINE_ENUM(SSW_FB_##_item);
 #define ssw_trace_fb_name(_item, _name)	{ SSW_FB_##_item, #_name },
@@ -43,7 +42,7 @@ TRACE_EVENT(scaleswap_bind,
 		  __entry->type, __entry->old, __entry->cpu)
 );
 
-/* An allocation could not be served from an own area; why, and for how much. */
+/* A CPU fell back, for a reason of SSW_FALLBACKS(), with a folio of this order. */
 TRACE_EVENT(scaleswap_fallback,
 
 	TP_PROTO(int cpu, unsigned int reason, unsigned int order),
@@ -69,7 +68,7 @@ TRACE_EVENT(scaleswap_fallback,
 		  __entry->order)
 );
 
-/* The read of a page that a fault waits for was submitted, before its neighbours'. */
+/* The read of a page that a fault waits for was submitted, before its readahead. */
 TRACE_EVENT(scaleswap_read,
 
 	TP_PROTO(unsigned int type, unsigned long slot, unsigned int how),
@@ -93,7 +92,7 @@ TRACE_EVENT(scaleswap_read,
 				   { 0, "irq" }, { 1, "bio" }, { 2, "direct" }))
 );
 
-/* An allocation went through the queue of an area; by whom, from queue to done. */
+/* An allocation went through an area's queue: its server, and the time until it was done. */
 TRACE_EVENT(scaleswap_delegate,
 
 	TP_PROTO(unsigned int type, int cpu, unsigned int order, unsigned int by,
@@ -126,7 +125,7 @@ TRACE_EVENT(scaleswap_delegate,
 		  __entry->ns)
 );
 
-/* A delegator kthread has worked off entries of an area's queue. */
+/* A delegator kthread has drained entries from an area's queue. */
 TRACE_EVENT(scaleswap_drain,
 
 	TP_PROTO(unsigned int type, unsigned int nr),
