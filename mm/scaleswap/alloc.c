@@ -2,10 +2,10 @@
 /*
  * ScaleSwap: allocation of swap space, over all areas.
  *
- * A CPU tries its own areas and then the others in its area list. From its
- * own it takes slots itself, as long as nobody else holds the token; to
- * another's it delegates (deleg.c). That an area is full can be read without
- * its token; it is a hint, and the area decides.
+ * A CPU tries its own areas and then the others in its area list. It takes slots
+ * from its own areas itself, unless another CPU holds the token. For other areas it
+ * delegates (deleg.c). Whether an area is full can be read without its token. This
+ * is a hint, and the area decides.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -21,25 +21,25 @@
 #include <trace/events/scaleswap.h>
 
 /*
- * A CPU without room of its own stays with a foreign area for that many pages,
- * a cluster, so it writes sequentially and searches seldom; then it looks again
- * whether something nearer has room.
+ * A CPU without room in its own areas stays with a remote area for this many pages,
+ * a cluster. So it writes sequentially and searches seldom. Then it looks again
+ * for room in a nearer area.
  */
 #define SSW_SPILL_PAGES		512
 
-/* Own areas of equal priority take turns; log2 of the allocations of a turn. */
+/* Own areas of equal priority are used round-robin; log2 of the allocations of a turn. */
 #define SSW_TURN_SHIFT		6
 
 /*
- * How often to look again because the order changed while nothing was found.
- * Somebody may be changing it all the time.
+ * How often to look if the area list changes while nothing is found. It may change
+ * all the time.
  */
 #define SSW_AREALIST_TRIES		3
 
 /*
- * Slots that have nothing but their swap cache can be had by giving up the
- * cache. How many slots to look at for them, how many to free, and in how many
- * areas if all are full.
+ * A slot with nothing but its swap cache can be freed by dropping the cache. How
+ * many slots to scan for such ones, how many to free, and in how many areas if all
+ * are full.
  */
 #define SSW_RECLAIM_SCAN	(2 * SSW_CLUSTER_SLOTS)
 #define SSW_RECLAIM_PAGES	SWAP_CLUSTER_MAX
@@ -53,7 +53,7 @@ static void ssw_area_count(struct ssw_area *area, bool home, unsigned int pages)
 		this_cpu_add(area->stat->foreign, pages);
 }
 
-/* Work off the queues of a CPU's own areas while it has to wait for another's. */
+/* Drain the queues of a CPU's own areas while it waits for another CPU's area. */
 static void ssw_meanwhile(void *arg)
 {
 	const struct ssw_arealist *list = &((struct ssw_arealist_cpu *)arg)->list;
@@ -71,7 +71,7 @@ static void ssw_meanwhile(void *arg)
 	}
 }
 
-/* Through the queue of the area. */
+/* Allocate through the queue of the area. */
 static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_request *req)
 {
 	u64 start = 0;
@@ -81,7 +81,7 @@ static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_request
 		start = local_clock();
 	waited = ssw_request_delegate(area->slots, req, ssw_meanwhile,
 				      per_cpu_ptr(ssw_arealists, cpu));
-	/* What has to come again with a table is counted then. */
+	/* A request that is retried with a table is counted then. */
 	if (req->result == SSW_NO_TABLE)
 		return;
 	ssw_deleg_add((enum ssw_deleg_item)req->by);
@@ -94,10 +94,10 @@ static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_request
 /*
  * ssw_area_alloc - allocate slots from one area
  * @area: a per-core area; RCU read side
- * @cpu: the CPU that asks
- * @home: whether it is the home, which works on the area itself if it can
+ * @cpu: the CPU that allocates
+ * @home: whether it is the home CPU, which works on the area itself if it can
  * @order: how many, as a power of two
- * @lane: as in struct ssw_request, as far as the page is concerned
+ * @lane: as in struct ssw_request
  * @word: what their words become
  * @slot: the first one
  *
@@ -112,7 +112,7 @@ enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, bool home,
 	struct ssw_slots *slots = area->slots;
 	struct ssw_request req;
 
-	/* The rest is set by whoever does it. */
+	/* The owner that serves the request sets the rest. */
 	req.word = word;
 	req.order = order;
 	req.lane = lane;
@@ -130,7 +130,7 @@ enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, bool home,
 		}
 		if (likely(req.result != SSW_NO_TABLE))
 			break;
-		/* Memory is got outside of the token, and brought along. */
+		/* The table is allocated without the token, and goes with the request. */
 		req.table = ssw_table_alloc();
 		if (!req.table) {
 			req.no_table = true;
@@ -151,8 +151,8 @@ enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, bool home,
  * ssw_area_reclaim - free slots that only the swap cache refers to
  * @area: a per-core area; its si->users is held
  *
- * Context: process context, may sleep. No folio lock is waited for.
- * Return: whether it freed any.
+ * Context: process context, may sleep. Does not wait for a folio lock.
+ * Return: true if it freed any.
  */
 bool ssw_area_reclaim(struct ssw_area *area)
 {
@@ -186,9 +186,9 @@ bool ssw_area_reclaim(struct ssw_area *area)
 }
 
 /*
- * Take one block of slots from an area. An area that is being turned off, or
- * whose number has been given to a plain one since the list was read, is as
- * good as full. That it is full is not worth a queue entry, so look before.
+ * Take one block of slots from an area. An area in swapoff counts as full, as does
+ * one whose type a plain area has got since the list was read. To learn that it is
+ * full is not worth a queue entry, so check that first.
  */
 static __always_inline
 enum ssw_result ssw_try_area(unsigned int type, int cpu, bool home, int order,
@@ -203,7 +203,7 @@ enum ssw_result ssw_try_area(unsigned int type, int cpu, bool home, int order,
 	slots = rcu_dereference(ssw_area_slots[type]);
 	if (unlikely(!slots || READ_ONCE(slots->full) || READ_ONCE(slots->closed)))
 		goto out;
-	/* A folio in one piece needs a place in one piece on the device. */
+	/* A large folio needs contiguous space on the device. */
 	if (order && (data_race(slots->area->si->flags) & flags) != flags) {
 		result = SSW_NO_BLOCK;
 		goto out;
@@ -227,7 +227,7 @@ enum ssw_result ssw_try_foreign(unsigned int type, int cpu, int order,
 			    entry);
 }
 
-/* The same, for an area that was full, after making room in it. */
+/* Make room in an area that was full, and allocate from it. */
 static enum ssw_result ssw_try_reclaim(unsigned int type, int cpu, int order,
 				       swp_entry_t *entry)
 {
@@ -248,8 +248,8 @@ static enum ssw_result ssw_try_reclaim(unsigned int type, int cpu, int order,
 }
 
 /*
- * Own areas: from the highest priority on, and among equal ones in turns, as
- * the base kernel does with equal priorities.
+ * Allocate from own areas: the highest priority first, and round-robin among equal
+ * priorities, as the base kernel does.
  */
 static enum ssw_result ssw_alloc_own(struct ssw_arealist_cpu *o, int cpu, int order,
 				     unsigned int lane, swp_entry_t *entry)
@@ -263,7 +263,7 @@ static enum ssw_result ssw_alloc_own(struct ssw_arealist_cpu *o, int cpu, int or
 	if (nr_own > 1)
 		WRITE_ONCE(o->turn, n + 1);
 	for (begin = 0; begin < nr_own; begin = end) {
-		/* May be torn by a rebuild; never outside the array, or stuck. */
+		/* A rebuild may tear the list: stay inside the array, and make progress. */
 		end = clamp(READ_ONCE(list->group_end[begin]), begin + 1, nr_own);
 		turn = end - begin > 1 ? (n >> SSW_TURN_SHIFT) % (end - begin) : 0;
 		for (unsigned int i = 0; i < end - begin; i++) {
@@ -321,7 +321,7 @@ static enum ssw_result ssw_alloc_foreign(struct ssw_arealist_cpu *o, int cpu, in
 			WRITE_ONCE(o->spill_left, 0);
 		tried = at;
 	} else if (left) {
-		/* The order has changed; see __scaleswap_alloc_swap(). */
+		/* The area list has changed; see __scaleswap_alloc_swap(). */
 		WRITE_ONCE(o->spill_left, 0);
 	}
 	for (at = first; at < nr; at++) {
@@ -342,7 +342,7 @@ found:
 	return SSW_OK;
 }
 
-/* All areas are full: make room in own ones, and in a few others in turns. */
+/* Make room in a few full areas, round-robin: in own ones, or in the others. */
 static enum ssw_result ssw_alloc_reclaim(struct ssw_arealist_cpu *o, int cpu, int order,
 					 swp_entry_t *entry, bool own)
 {
@@ -367,13 +367,12 @@ static enum ssw_result ssw_alloc_reclaim(struct ssw_arealist_cpu *o, int cpu, in
 }
 
 /*
- * See scaleswap_alloc_swap(). The CPU is read once. The task may move to
- * another one meanwhile, and then writes a page to the area of the CPU that it
- * came from, which is no worse than having been a moment faster.
+ * See scaleswap_alloc_swap(). The CPU is read once. If the task migrates, it uses
+ * the old CPU's area once, which is harmless.
  *
  * A large folio goes to another CPU's area only if the own ones are full. If
- * they are merely fragmented, splitting it and keeping to the own area is
- * better than scattering.
+ * they are merely fragmented, splitting it and staying in the own area is better
+ * than scattering.
  */
 bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 {
@@ -398,13 +397,13 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 	do {
 		seq = read_seqcount_begin(&o->seq);
 		result = ssw_alloc_own(o, cpu, order, lane, entry);
-		/* Not for each page that goes elsewhere because they are full. */
+		/* Not for each page that spills to a remote area because they are full. */
 		own_reclaimed = !READ_ONCE(o->spill_left);
 		if (result == SSW_FULL && own_reclaimed)
 			result = ssw_alloc_reclaim(o, cpu, order, entry, true);
 		if (result == SSW_FULL)
 			result = ssw_alloc_foreign(o, cpu, order, entry);
-		/* Always, so that a section that found something ends, too. */
+		/* Always, so that the section ends if something was found, too. */
 		changed = read_seqcount_retry(&o->seq, seq);
 	} while (result == SSW_FULL && changed && ++tries < SSW_AREALIST_TRIES);
 
@@ -419,9 +418,9 @@ bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 		return true;
 	}
 	ssw_fallback(cpu, SSW_FB_ALL_FULL, order);
-	/* Whoever wonders how much is left should now get to know. */
+	/* Readers of nr_swap_pages should now see how much is left. */
 	ssw_nr_swap_flush();
-	/* Without plain areas do not even look at the lock that they share. */
+	/* Without plain areas, do not even touch the lock that they share. */
 	if (READ_ONCE(ssw_nr_plain))
 		return false;
 	ssw_stat_add(SSW_ALLOC_FAIL, 1U << order);

@@ -3,10 +3,10 @@
  * ScaleSwap: areas and their home CPUs.
  *
  * A per-core area is an ordinary swap area with an entry in scaleswap_home[].
- * The home is a mapping of its own, so it depends neither on the number that
- * swapon happened to hand out nor on the CPU being online. All the base
- * kernel asks is scaleswap_bound(): a bound area stays off the list that
- * get_swap_pages() walks under swap_avail_lock.
+ * The home is a mapping of its own. So it depends neither on the number that
+ * swapon happened to hand out nor on the CPU being online. The base kernel asks
+ * scaleswap_bound(): a bound area stays off the list that get_swap_pages() walks
+ * under swap_avail_lock.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -23,34 +23,34 @@
 
 #include "internal.h"
 
-/* The label of an area that has a home of its own begins with this, before the CPU. */
+/* A label that names a home CPU begins with this; the CPU's number follows. */
 #define SSW_LABEL	"ssw-cpu"
 
 #define CREATE_TRACE_POINTS
 #include <trace/events/scaleswap.h>
 
 /*
- * Protects homes, area lists, counts of areas and ssw_bind. Never taken by
- * an allocation.
+ * Protects homes, area lists, counts of areas and ssw_bind. An allocation never
+ * takes it.
  */
 DEFINE_MUTEX(ssw_mutex);
 
 /*
  * Home CPU by swap type, SSW_NO_HOME for a plain area. Written under ssw_mutex.
- * Also for the types that are no swap areas: a corrupted entry may have one.
+ * Has the types that are no swap areas, too: a corrupted entry may have one.
  */
 s16 scaleswap_home[1 << MAX_SWAPFILES_SHIFT] = {
 	[0 ... (1 << MAX_SWAPFILES_SHIFT) - 1] = SSW_NO_HOME
 };
 
 /*
- * By swap type. Set and cleared under ssw_mutex; what is cleared is freed after
+ * Areas by swap type. Set and cleared under ssw_mutex; a cleared area is freed after
  * an RCU grace period.
  */
 struct ssw_area __rcu *ssw_areas[MAX_SWAPFILES];
 
 /*
- * The slots of per-core areas by swap type, as ssw_areas[]->slots, for those who
+ * The slots of per-core areas by swap type, as ssw_areas[]->slots, for callers that
  * need nothing else. A corrupted entry may have a type that is no swap area.
  */
 struct ssw_slots __rcu *ssw_area_slots[1 << MAX_SWAPFILES_SHIFT];
@@ -73,11 +73,11 @@ void __scaleswap_table_full(void)
 }
 
 /**
- * ssw_device_node - NUMA node of the device under an area
+ * ssw_device_node - get the NUMA node of the device under an area
  * @si: the area, with its file open
  *
  * Context: any.
- * Return: the node, NUMA_NO_NODE if there is none to be known.
+ * Return: the node, NUMA_NO_NODE if unknown.
  */
 static int ssw_device_node(const struct swap_info_struct *si)
 {
@@ -145,7 +145,7 @@ int ssw_label_home(const u8 label[SSW_LABEL_LEN])
 	return cpu;
 }
 
-/* @nr_areas is scratch space for nr_cpu_ids numbers, all zero. */
+/* Choose a home for bind=auto. @nr_areas is scratch space: nr_cpu_ids zeros. */
 static int ssw_auto_home(u16 *nr_areas, int dev_node, const union swap_header *header)
 {
 	int type, home;
@@ -160,7 +160,7 @@ static int ssw_auto_home(u16 *nr_areas, int dev_node, const union swap_header *h
 		if (scaleswap_home[type] >= 0)
 			nr_areas[scaleswap_home[type]]++;
 	}
-	/* A CPU may go offline meanwhile; then it is a home that is offline. */
+	/* The CPU may go offline meanwhile; then the home is an offline CPU. */
 	return ssw_pick_home(nr_areas, cpumask_bits(cpu_online_mask), nr_cpu_ids,
 			     dev_node, &ssw_topology);
 }
@@ -181,7 +181,7 @@ static int ssw_bad_cmp(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Slot 0 is the header; the rest is what the header says. Duplicates count once. */
+/* Set the bad slots: slot 0, the header, and those it lists. Duplicates count once. */
 static int ssw_slots_set_bad(struct ssw_slots *slots, const u32 *bad,
 			     unsigned int nr_bad)
 {
@@ -211,7 +211,7 @@ static int ssw_slots_set_bad(struct ssw_slots *slots, const u32 *bad,
 
 /**
  * ssw_slots_free - free the slots of an area
- * @slots: the slots, that nobody can see any more; or NULL
+ * @slots: the slots, which no other CPU can see any more; or NULL
  *
  * Context: process context.
  */
@@ -258,7 +258,7 @@ struct ssw_slots *ssw_slots_alloc(unsigned int nr_slots, const u32 *bad,
 		ssw_slots_free(slots);
 		return ERR_PTR(-ENOMEM);
 	}
-	/* Until it is enabled. */
+	/* Closed until the area is enabled. */
 	slots->closed = true;
 	ssw_slots_lists_init(slots);
 	ssw_token_init(slots);
@@ -266,12 +266,12 @@ struct ssw_slots *ssw_slots_alloc(unsigned int nr_slots, const u32 *bad,
 }
 
 /**
- * ssw_slots_bytes - how much memory the slots of an area take
+ * ssw_slots_bytes - compute how much memory the slots of an area take
  * @slots: the slots
  *
  * Context: any in which @slots cannot go away.
- * Return: bytes, with the bitmap of zero-filled slots and the heads of the swap
- * cache that each area has.
+ * Return: bytes, with the bitmap of zero-filled slots and the address spaces of
+ * the swap cache that each area has.
  */
 size_t ssw_slots_bytes(const struct ssw_slots *slots)
 {
@@ -285,7 +285,7 @@ size_t ssw_slots_bytes(const struct ssw_slots *slots)
 	       READ_ONCE(slots->nr_tables) * table;
 }
 
-/* The slots, less the bad ones that the header lists. */
+/* Set up the slots, without the bad ones that the header lists. */
 static int ssw_area_setup(struct ssw_area *area, const union swap_header *header)
 {
 	unsigned int nr_bad = header->info.nr_badpages;
@@ -299,20 +299,20 @@ static int ssw_area_setup(struct ssw_area *area, const union swap_header *header
 		    header->info.badpages[i] > header->info.last_page)
 			return -EINVAL;
 	}
-	/* The end of the last cluster has to be a number, too. */
+	/* The end of the last cluster has to fit into unsigned int, too. */
 	nr_slots = min(si->max, ALIGN_DOWN(UINT_MAX, SSW_CLUSTER_SLOTS));
 	slots = ssw_slots_alloc(nr_slots, header->info.badpages, nr_bad);
 	if (IS_ERR(slots))
 		return PTR_ERR(slots);
 	slots->area = area;
 	/*
-	 * All of it before the pointers to it: area lists may still have the
-	 * type from its last use. Pairs with the dependent reads of whoever
-	 * follows these pointers under RCU.
+	 * Set up all of it before the pointers to it: area lists may still
+	 * have the type from its last use. Pairs with the dependent reads of
+	 * CPUs that follow these pointers under RCU.
 	 */
 	smp_store_release(&area->slots, slots);
 	rcu_assign_pointer(ssw_area_slots[si->type], slots);
-	/* The header is bad, too, but has not been counted as a page. */
+	/* The header is a bad slot, too, but has not been counted as a page. */
 	si->pages -= si->max - nr_slots + slots->nr_bad - 1;
 	if (!si->pages) {
 		pr_warn("swap area %u has no good page; run mkswap again\n", si->type);
@@ -323,8 +323,7 @@ static int ssw_area_setup(struct ssw_area *area, const union swap_header *header
 
 /*
  * See scaleswap_swapon(). The home is fixed here, before the base kernel sets
- * up a swap map and decides whether the area goes on its list of available
- * areas.
+ * up a swap map and decides whether to put the area on its list of available areas.
  */
 int __scaleswap_swapon(struct swap_info_struct *si, const union swap_header *header)
 {
@@ -333,7 +332,7 @@ int __scaleswap_swapon(struct swap_info_struct *si, const union swap_header *hea
 	int home;
 	int err;
 
-	/* All memory before the mutex: reclaim may take long. */
+	/* Allocate all memory before the mutex: reclaim may take long. */
 	area = kzalloc(sizeof(*area), GFP_KERNEL);
 	nr_areas = kcalloc(nr_cpu_ids, sizeof(*nr_areas), GFP_KERNEL);
 	if (!area || !nr_areas)
@@ -379,7 +378,7 @@ static unsigned int *ssw_counter(const struct ssw_area *area)
 }
 
 /*
- * See scaleswap_enabled_area(). Called again if swapoff fails, which may have
+ * See scaleswap_enabled_area(). Called again if swapoff fails, since that may have
  * given the area another priority.
  */
 void __scaleswap_enabled(struct swap_info_struct *si)
@@ -393,8 +392,8 @@ void __scaleswap_enabled(struct swap_info_struct *si)
 	if (home >= 0 && !area->enabled)
 		pr_info("swap area %u is bound to CPU %d\n", si->type, home);
 	/*
-	 * A swapoff may have begun meanwhile. It makes the area not writable
-	 * before it closes it under the mutex, so it is not opened again here.
+	 * A swapoff may have begun meanwhile. It clears SWP_WRITEOK before it
+	 * closes the area under the mutex, so the area is not opened again here.
 	 */
 	if (area->slots && (READ_ONCE(si->flags) & SWP_WRITEOK)) {
 		area->slots->use_discard = si->flags & SWP_PAGE_DISCARD;
@@ -411,8 +410,8 @@ void __scaleswap_enabled(struct swap_info_struct *si)
 }
 
 /*
- * See scaleswap_shown(). swapoff takes the file away under swapon_mutex, a while
- * before the area is forgotten.
+ * See scaleswap_shown(). swapoff clears si->swap_file under swapon_mutex, a while
+ * before it removes the area.
  */
 bool __scaleswap_shown(const struct swap_info_struct *si)
 {
@@ -427,8 +426,8 @@ bool __scaleswap_shown(const struct swap_info_struct *si)
 }
 
 /*
- * See scaleswap_close(). Owners allocate with preemption off, so after a grace
- * period all that had not seen the area closed are through.
+ * See scaleswap_close(). Owners allocate with preemption off. So after a grace
+ * period no owner is left that saw the area open.
  */
 void __scaleswap_close(struct swap_info_struct *si)
 {
@@ -458,7 +457,7 @@ void __scaleswap_swapoff(struct swap_info_struct *si)
 	if (!area)
 		return;
 
-	/* Waits for readers and writers of its files, so without the mutex. */
+	/* This waits for readers and writers of its files, so without the mutex. */
 	if (area->kobj.state_in_sysfs)
 		kobject_del(&area->kobj);
 
@@ -475,7 +474,7 @@ void __scaleswap_swapoff(struct swap_info_struct *si)
 		ssw_queue_max_keep(area->slots->queue_max);
 	mutex_unlock(&ssw_mutex);
 
-	/* Allocators that found it in a area list; the delegator's timer; discards. */
+	/* Wait for allocations that found it in an area list, for the timer, for discards. */
 	synchronize_rcu();
 	timer_shutdown_sync(&area->timer);
 	ssw_discard_area_exit(area);
@@ -491,8 +490,8 @@ void __scaleswap_swapoff(struct swap_info_struct *si)
  * Pages already in the area stay there; only new ones come from the new home.
  *
  * Context: process context, takes ssw_mutex.
- * Return: 0, -EOPNOTSUPP for a plain area (it stands on the base kernel's
- * list, which it can only leave by swapoff).
+ * Return: 0, -EOPNOTSUPP for a plain area (it is on the base kernel's list,
+ * which it leaves only by swapoff).
  */
 int ssw_area_rehome(struct ssw_area *area, int cpu)
 {

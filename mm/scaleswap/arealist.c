@@ -2,8 +2,8 @@
 /*
  * ScaleSwap: in which order a CPU tries the areas.
  *
- * Every CPU has its own list, rebuilt when an area comes, goes or changes its
- * home, so that an allocation (alloc.c) shares nothing with other CPUs.
+ * Every CPU has its own list, so that an allocation (alloc.c) shares nothing with
+ * other CPUs. The lists are rebuilt when an area comes, goes or changes its home.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -40,9 +40,9 @@ static int ssw_key_cmp(const void *a, const void *b)
 }
 
 /*
- * Own areas by priority; then the areas of the own node, beginning with the
- * next higher CPU number so that neighbours do not all spill to the same one;
- * then the other nodes by distance.
+ * Compute the place of an area: first the CPU's own areas by priority, then those of
+ * its node, then the other nodes by distance. A node's areas begin at the next higher
+ * CPU number, so that its CPUs do not all spill to the same one.
  */
 static u64 ssw_key(int cpu, const struct ssw_candidate *cand, bool *near,
 		   const struct ssw_topology *topo)
@@ -153,12 +153,12 @@ void ssw_arealists_rebuild(void)
 }
 
 /**
- * ssw_arealists_outdated - were the area lists made with a CPU on another node?
+ * ssw_arealists_outdated - check if a CPU had another node when the lists were made
  * @cpu: the CPU
  * @topo: the machine as it is now
  *
  * Context: process context, ssw_mutex held.
- * Return: true if so.
+ * Return: true if the area lists were made with @cpu on another node.
  */
 bool ssw_arealists_outdated(int cpu, const struct ssw_topology *topo)
 {

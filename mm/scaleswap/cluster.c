@@ -2,19 +2,20 @@
 /*
  * ScaleSwap: which slots to hand out; the owner's part.
  *
- * Slots are handed out one after the other within a cluster, so that what is
- * swapped out together is written and read together. A cluster serves one
- * order at a time, so that small blocks do not break up large ones. Single pages
- * that other CPUs are likely to want back have clusters of their own, some CPUs
- * one together, a lane: a cluster is a part of the swap cache with a lock, and
- * these CPUs would meet the owner there in the one that it fills. From full
- * clusters nothing can be had, so they are on no list until a slot is freed,
- * and then whoever freed it queues them to the owner.
+ * The owner hands out slots one after the other within a cluster, so that pages
+ * swapped out together are written and read together. A cluster serves one
+ * order at a time, so that small blocks do not break up large ones.
  *
- * All functions but ssw_cluster_freed(), ssw_cluster_queue() and
- * ssw_cluster_discarded() need the token.
- * They allocate nothing and take no lock; a table for a new cluster has to be
- * brought along.
+ * Single pages that other CPUs are likely to want back have clusters of their own.
+ * Some CPUs share one: a lane. A cluster is a part of the swap cache with its own
+ * lock. In the cluster that the owner fills, these CPUs would contend with it.
+ *
+ * A full cluster has no slot to hand out, so it is on no list until a slot is freed.
+ * Then the CPU that freed the slot queues the cluster to the owner.
+ *
+ * All functions but ssw_slots_lists_init(), ssw_cluster_freed(), ssw_cluster_queue()
+ * and ssw_cluster_discarded() need the token. They allocate no memory and take no
+ * lock; the caller brings the table for a new cluster.
  */
 #include <linux/bug.h>
 #include <linux/gcd.h>
@@ -23,8 +24,8 @@
 #include "slot.h"
 
 /*
- * How many clusters that may have no block of the order to look through. More
- * would keep the token for too long; a large folio is split instead.
+ * How many clusters of a list to search for a block. More would hold the token
+ * for too long; a large folio is split instead.
  */
 #define SSW_FRAG_TRIES		8
 
@@ -40,9 +41,10 @@ static unsigned int ssw_cluster_capacity(const struct ssw_cluster *ci)
 }
 
 /*
- * That a slot is free is counted after its word says so, so when the count says
- * it there is a free word; the acquire lets the owner see it. The owner may have
- * used a word before it was counted, and the count is higher than the capacity.
+ * Return true if a cluster has a free slot. A CPU that frees lowers the count after
+ * the word is free. So below the capacity there is a free word, and the acquire lets
+ * the owner see it. The owner may take a freed word before the free is counted.
+ * Then the count may exceed the capacity.
  */
 static bool ssw_cluster_has_free(const struct ssw_cluster *ci)
 {
@@ -58,13 +60,13 @@ static struct ssw_table *ssw_cluster_table(struct ssw_slots *slots,
 
 /**
  * ssw_slots_lists_init - put all clusters on the list of free ones
- * @slots: the area's slots, zeroed but for what is marked fixed in it
+ * @slots: the area's slots, zeroed except for the fields marked fixed
  *
- * In steps of about the golden section, so that each cluster is far away from
- * those that come into use before and after it: consecutive ones are likely to
- * share a chip in the device and a lock of the swap cache.
+ * The list steps by about the golden section, so that each cluster is far away from
+ * those used before and after it: adjacent ones are likely to share a chip in the
+ * device.
  *
- * Context: before anybody else can see @slots.
+ * Context: before any other CPU can see @slots.
  */
 void ssw_slots_lists_init(struct ssw_slots *slots)
 {
@@ -84,7 +86,7 @@ void ssw_slots_lists_init(struct ssw_slots *slots)
 	for (i = 0; i < n; i++, at = ((u64)at + step) % n) {
 		struct ssw_cluster *ci = &slots->cluster[at];
 
-		/* Of a cluster without a good slot nothing is ever heard. */
+		/* A cluster without a good slot stays full, on no list. */
 		ci->state = SSW_CL_FULL;
 		INIT_LIST_HEAD(&ci->list);
 		if (!ssw_cluster_capacity(ci))
@@ -115,12 +117,12 @@ static void ssw_cluster_mark_bad(struct ssw_slots *slots,
 	}
 	for (; lo < slots->nr_bad && slots->bad[lo] < base + SSW_CLUSTER_SLOTS; lo++)
 		atomic64_set(&table->word[slots->bad[lo] - base], SSW_WORD_BAD);
-	/* What is left of the last cluster beyond the end of the area. */
+	/* So is the part of the last cluster beyond the end of the area. */
 	for (i = min(slots->nr_slots - base, SSW_CLUSTER_SLOTS); i < SSW_CLUSTER_SLOTS; i++)
 		atomic64_set(&table->word[i], SSW_WORD_BAD);
 }
 
-/* A free cluster comes into use. */
+/* Take a free cluster into use, with a table. */
 static void ssw_cluster_begin(struct ssw_slots *slots, struct ssw_cluster *ci,
 			      unsigned int order, struct ssw_table *table)
 {
@@ -148,12 +150,12 @@ static bool ssw_cluster_current(const struct ssw_slots *slots,
 		if (slots->cursor[i].cluster == ci)
 			return true;
 	}
-	/* Order 0 also takes slots of clusters that are of another order. */
+	/* Order 0 also takes slots from clusters of other orders. */
 	return slots->cursor[ci->order].cluster == ci ||
 	       slots->cursor[0].cluster == ci;
 }
 
-/* The last slot of a cluster has been freed. */
+/* Take a cluster out of use, with its table: its last slot has been freed. */
 static void ssw_cluster_end(struct ssw_slots *slots, struct ssw_cluster *ci)
 {
 	struct ssw_table *table = ssw_cluster_table(slots, ci);
@@ -169,7 +171,7 @@ static void ssw_cluster_end(struct ssw_slots *slots, struct ssw_cluster *ci)
 	slots->dead = table;
 	WRITE_ONCE(slots->nr_tables, slots->nr_tables - 1);
 
-	/* Not the header, and not what is bad. */
+	/* Do not discard the header, nor bad slots. */
 	if (slots->use_discard && !ci->nr_bad && !READ_ONCE(slots->closed)) {
 		WRITE_ONCE(ci->state, SSW_CL_DISCARD);
 		list_move_tail(&ci->list, &slots->discard);
@@ -179,7 +181,7 @@ static void ssw_cluster_end(struct ssw_slots *slots, struct ssw_cluster *ci)
 	}
 }
 
-/* No list finds it until ssw_cluster_returned(). */
+/* Take a full cluster off its list, until ssw_cluster_returned(). */
 static void ssw_cluster_fill(struct ssw_slots *slots, struct ssw_cluster *ci)
 {
 	list_del_init(&ci->list);
@@ -193,8 +195,8 @@ static void ssw_cluster_fill(struct ssw_slots *slots, struct ssw_cluster *ci)
 }
 
 /*
- * Take 1 << order free words that follow each other, aligned, not before
- * @from. Returns the first, or SSW_CLUSTER_SLOTS.
+ * Take 1 << order consecutive free words, aligned, not before @from. Return
+ * the first, or SSW_CLUSTER_SLOTS.
  */
 static unsigned int ssw_cluster_take(struct ssw_slots *slots,
 				     struct ssw_cluster *ci, unsigned int from,
@@ -210,7 +212,7 @@ static unsigned int ssw_cluster_take(struct ssw_slots *slots,
 				break;
 		}
 	} else {
-		/* Do not read words of which too few can be free. */
+		/* Do not read the words if too few of them can be free. */
 		if (atomic_read_acquire(&ci->used) + nr > SSW_CLUSTER_SLOTS)
 			return SSW_CLUSTER_SLOTS;
 		for (at = from; at < SSW_CLUSTER_SLOTS; at += nr) {
@@ -230,7 +232,7 @@ static unsigned int ssw_cluster_take(struct ssw_slots *slots,
 	for (i = 0; i < nr; i++) {
 		s64 old = SSW_WORD_FREE;
 
-		/* Barrier A. Nobody but the owner takes a word out of free. */
+		/* Barrier A. Only the owner takes a word out of free. */
 		WARN_ON_ONCE(!atomic64_try_cmpxchg_acquire(&word[at + i], &old, new));
 	}
 	WRITE_ONCE(slots->allocated, slots->allocated + nr);
@@ -270,24 +272,24 @@ static void ssw_slots_search(struct ssw_slots *slots)
 }
 
 /*
- * The cluster of a cursor has nothing more for it. That it was current may be all
- * that kept it when it became empty.
+ * Leave the cluster of a cursor, which has nothing more for it. If the cluster has
+ * become empty, it may have kept its table only because it was current.
  */
 static void ssw_cursor_leave(struct ssw_slots *slots, struct ssw_cursor *cursor)
 {
 	struct ssw_cluster *ci = cursor->cluster;
 
 	cursor->cluster = NULL;
-	/* If it is queued, it is looked after when its turn comes. */
+	/* If it is queued, ssw_cluster_returned() services it. */
 	if (!atomic_read_acquire(&ci->used) && !atomic_read(&ci->queued) &&
 	    !ssw_cluster_current(slots, ci))
 		ssw_cluster_end(slots, ci);
 }
 
 /*
- * Look through at most SSW_FRAG_TRIES clusters of a list. One that has no
- * block of the order goes to the end of @park. If @park begins with one that this
- * search has seen, it has seen them all, and they are not read again.
+ * Look through at most SSW_FRAG_TRIES clusters of a list. A cluster without a
+ * block of the order goes to the end of @park. If this search has seen the first
+ * cluster of @park, it has seen all of them, and does not read them again.
  */
 static bool ssw_cluster_try_list(struct ssw_slots *slots, struct list_head *list,
 				 struct list_head *park, struct ssw_request *req)
@@ -301,7 +303,7 @@ static bool ssw_cluster_try_list(struct ssw_slots *slots, struct list_head *list
 		bool seen;
 
 		ci = list_first_entry(list, struct ssw_cluster, list);
-		/* A single slot may be had from a cluster without a block. */
+		/* A cluster without a block may still have a single slot. */
 		seen = ci->seen == slots->search && ci->order == req->order;
 		if (ci == first || (seen && list == park))
 			break;
@@ -316,8 +318,8 @@ static bool ssw_cluster_try_list(struct ssw_slots *slots, struct list_head *list
 }
 
 /*
- * An empty cluster of a list. Blocks are not taken from one with bad slots, so
- * that it needs no table unless there is something to put into it.
+ * Find an empty cluster on a list. A cluster with bad slots serves no blocks, so
+ * that it gets a table only if the table is used.
  */
 static struct ssw_cluster *ssw_cluster_first(struct list_head *list,
 					     unsigned int order)
@@ -335,7 +337,7 @@ static struct ssw_cluster *ssw_cluster_first(struct list_head *list,
 	return NULL;
 }
 
-/* An empty cluster: a clean one, or else one that still waits for its discard. */
+/* Find an empty cluster: a clean one, or else one that waits for its discard. */
 static struct ssw_cluster *ssw_cluster_empty(struct ssw_slots *slots,
 					     unsigned int order)
 {
@@ -344,7 +346,7 @@ static struct ssw_cluster *ssw_cluster_empty(struct ssw_slots *slots,
 	return ci ? ci : ssw_cluster_first(&slots->discard, order);
 }
 
-/* Is there any cluster from which at least a single slot could be had? */
+/* Return true if there is a cluster with room for at least a single slot. */
 static bool ssw_slots_have_room(const struct ssw_slots *slots)
 {
 	unsigned int order;
@@ -361,11 +363,11 @@ static bool ssw_slots_have_room(const struct ssw_slots *slots)
 /**
  * ssw_cluster_alloc - allocate slots
  * @slots: the area's slots
- * @req: what is wanted; the outcome
+ * @req: the request; gets the outcome
  *
- * First where the last allocation of the kind left off, then an empty
- * cluster, then what others have freed in clusters of the order; a single slot
- * is also taken from clusters of other orders.
+ * Tries the cluster where the last allocation of the kind left off, then an empty
+ * cluster, and then clusters of the order with freed slots. A single slot may also
+ * come from a cluster of another order.
  *
  * Context: token held.
  */
@@ -415,7 +417,7 @@ void ssw_cluster_alloc(struct ssw_slots *slots, struct ssw_request *req)
 					 &slots->nonfull[order], req))
 			return;
 	}
-	/* Without a table for it. */
+	/* Not full: an empty cluster is left, but there is no table for it. */
 	if (ci)
 		return;
 
@@ -427,7 +429,7 @@ void ssw_cluster_alloc(struct ssw_slots *slots, struct ssw_request *req)
 }
 
 /**
- * ssw_cluster_returned - look after a cluster that came through the queue
+ * ssw_cluster_returned - service a cluster that came through the queue
  * @slots: the area's slots
  * @ci: the cluster, not in the queue any more
  *
@@ -448,7 +450,7 @@ void ssw_cluster_returned(struct ssw_slots *slots, struct ssw_cluster *ci)
 		break;
 	case SSW_CL_NONFULL:
 	case SSW_CL_FULL:
-		/* If it is current, it is soon used again, left, or trimmed. */
+		/* A current cluster is soon used again, left, or trimmed. */
 		if (!atomic_read_acquire(&ci->used) && !ssw_cluster_current(slots, ci)) {
 			ssw_cluster_end(slots, ci);
 		} else if (ci->state == SSW_CL_FULL && ssw_cluster_has_free(ci)) {
@@ -457,19 +459,19 @@ void ssw_cluster_returned(struct ssw_slots *slots, struct ssw_cluster *ci)
 		}
 		break;
 	default:
-		/* It was queued again before the last time was looked after. */
+		/* An earlier entry has serviced what this one was queued for. */
 		break;
 	}
 	WRITE_ONCE(slots->full, 0);
 }
 
 /**
- * ssw_slots_trim - give up empty clusters that were kept for the next allocation
+ * ssw_slots_trim - release empty clusters that were kept for the next allocation
  * @slots: the area's slots
  *
- * An area that swaps single pages in and out would get and lose a table with
- * each, so ssw_cluster_returned() keeps the one in use. This is for when it has
- * not been used for a while.
+ * An area that swaps single pages in and out would allocate and free a table for
+ * each. So ssw_cluster_returned() keeps the table of a current cluster. Trim it
+ * when it has not been used for a while.
  *
  * Context: token held.
  */
@@ -482,7 +484,7 @@ void ssw_slots_trim(struct ssw_slots *slots)
 	for (i = 0; i < SSW_NR_CURSORS; i++) {
 		struct ssw_cluster *ci = slots->cursor[i].cluster;
 
-		/* A queued one is looked after when its turn comes. */
+		/* ssw_cluster_returned() services a queued one. */
 		if (ci && !atomic_read_acquire(&ci->used) && !atomic_read(&ci->queued))
 			ssw_cluster_end(slots, ci);
 	}
@@ -493,7 +495,7 @@ void ssw_slots_trim(struct ssw_slots *slots)
  * @slots: the area's slots
  *
  * Context: token held.
- * Return: the cluster, to be given back by ssw_cluster_discarded(), or NULL.
+ * Return: the cluster, to be given back with ssw_cluster_discarded(), or NULL.
  */
 struct ssw_cluster *ssw_cluster_to_discard(struct ssw_slots *slots)
 {
@@ -506,9 +508,9 @@ struct ssw_cluster *ssw_cluster_to_discard(struct ssw_slots *slots)
 
 		ci = list_first_entry(&slots->discard, struct ssw_cluster, list);
 		/*
-		 * Whoever freed the last slot, or the one before, may be late in
-		 * queueing the cluster. That must not look as if the discard were
-		 * over, so the node is taken for the time of the discard.
+		 * A CPU that freed one of the last slots may be late in queueing
+		 * the cluster. That must not look like the end of the discard, so
+		 * the node is taken until the discard is complete.
 		 */
 		if (!atomic_xchg(&ci->queued, 1)) {
 			list_del_init(&ci->list);
@@ -521,12 +523,12 @@ struct ssw_cluster *ssw_cluster_to_discard(struct ssw_slots *slots)
 }
 
 /**
- * ssw_cluster_discarded - give a cluster back that has been discarded
+ * ssw_cluster_discarded - give back a cluster that has been discarded
  * @slots: the area's slots
  * @ci: the cluster, from ssw_cluster_to_discard()
  *
- * The caller has to ssw_drain() then, so that an area that seemed to be full
- * does not any more.
+ * The caller then has to call ssw_drain(), so that an area that seemed full no
+ * longer does.
  *
  * Context: process context; the area cannot go away.
  */
@@ -538,12 +540,12 @@ void ssw_cluster_discarded(struct ssw_slots *slots, struct ssw_cluster *ci)
 }
 
 /**
- * ssw_cluster_queue - tell the owner to look after a cluster
+ * ssw_cluster_queue - queue a cluster, to be serviced by the owner
  * @slots: the area's slots
  * @ci: the cluster
  *
  * Context: any but interrupts. RCU read side, or the cluster cannot go away.
- * Return: how many clusters are queued now if it has been queued here, else 0.
+ * Return: how many clusters are queued now if this call queued it, else 0.
  */
 unsigned int ssw_cluster_queue(struct ssw_slots *slots, struct ssw_cluster *ci)
 {
@@ -567,11 +569,11 @@ unsigned int ssw_cluster_queue(struct ssw_slots *slots, struct ssw_cluster *ci)
  * @ci: their cluster
  * @nr: how many
  *
- * The owner needs to hear only of a cluster that is empty now, or that no list
- * leads to. Others it finds when it needs them.
+ * The owner is notified only of a cluster that is empty now or is on no list. It
+ * finds the others when it needs them.
  *
  * Context: any but interrupts, RCU read side.
- * Return: how many clusters are queued now if this one has been queued, else 0.
+ * Return: how many clusters are queued now if this call queued @ci, else 0.
  */
 unsigned int ssw_cluster_freed(struct ssw_slots *slots, struct ssw_cluster *ci,
 			       unsigned int nr)
@@ -583,7 +585,7 @@ unsigned int ssw_cluster_freed(struct ssw_slots *slots, struct ssw_cluster *ci,
 		WRITE_ONCE(slots->quiet, 0);
 	if (!left || READ_ONCE(ci->state) == SSW_CL_FULL)
 		return ssw_cluster_queue(slots, ci);
-	/* A slot of a cluster that some list leads to: not full any more. */
+	/* The cluster is on a list, so the area is not full any more. */
 	if (READ_ONCE(slots->full))
 		WRITE_ONCE(slots->full, 0);
 	return 0;

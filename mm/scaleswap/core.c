@@ -2,10 +2,9 @@
 /*
  * ScaleSwap: boot parameter, static key, CPU hotplug.
  *
- * ScaleSwap has to be off or on for the whole life of the kernel: an area that was
- * bound while the feature was on could not be found any more after it went
- * off. So there is a boot parameter and no run-time switch; what happens at
- * run time is decided by vm.scaleswap.bind, area by area.
+ * ScaleSwap is off or on for the whole life of the kernel: if it went off, an area
+ * that had been bound could not be found any more. So there is a boot parameter
+ * and no run-time switch. At run time vm.scaleswap.bind decides for each area.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -44,13 +43,13 @@ static const unsigned int ssw_built_in = BIT(SSW_MECH_CORE) |
  * @mechs: set to what is to be on, a bit for each enum ssw_mech
  * @tell: whether to report in the kernel log what is left out
  *
- * Most mechanisms work on per-core areas, so any of them turns the core on,
- * which by itself does nothing until an area is bound. What this kernel does not
- * have or does not know is left out, as the rest works without it; a misspelt
- * word should not cost the rest.
+ * Most mechanisms work on per-core areas, so any of them turns the core on. The
+ * core by itself does nothing until an area is bound. A mechanism that this kernel
+ * does not have or know is left out: the rest works without it, and a misspelt word
+ * should not cost the rest.
  *
  * Context: early boot; does not sleep.
- * Return: false if @arg has a word that means nothing.
+ * Return: false if @arg has an unknown word.
  */
 bool ssw_parse_boot(const char *arg, unsigned int *mechs, bool tell)
 {
@@ -98,11 +97,11 @@ static int __init ssw_setup(char *arg)
 early_param("scaleswap", ssw_setup);
 
 /**
- * ssw_boot_has - did the boot parameter ask for a mechanism?
+ * ssw_boot_has - check if the boot parameter asked for a mechanism
  * @mech: which
  *
  * Context: while booting.
- * Return: true if so, and this kernel has it.
+ * Return: true if it did, and this kernel has the mechanism.
  */
 bool __init ssw_boot_has(enum ssw_mech mech)
 {
@@ -126,8 +125,8 @@ const struct ssw_topology ssw_topology = {
 
 /*
  * The node of a hot-added CPU is known only now. A CPU that was there before comes
- * back to its node, and all come back one after the other on resume: each would
- * rebuild the orders of all.
+ * back to its node, so do not rebuild for it: on resume all CPUs come back one
+ * after the other, and each would rebuild all lists.
  */
 static int ssw_cpu_online(unsigned int cpu)
 {
@@ -139,10 +138,10 @@ static int ssw_cpu_online(unsigned int cpu)
 }
 
 /*
- * Everything that rests on the width of the swap type. The type has 8 bits in
- * the swap entry, in the page table and in struct swap_info_struct; the offset
- * has what is left of the page table entry, and has to hold a PFN with its
- * two migration bits, too.
+ * Check all that depends on the width of the swap type. The type has 8 bits in
+ * the swap entry, in the page table and in struct swap_info_struct. The offset
+ * has the rest of the page table entry, and also has to hold a PFN with its two
+ * migration bits.
  */
 static void __init ssw_build_checks(void)
 {
@@ -182,7 +181,7 @@ static int __init ssw_init(void)
 
 	ssw_build_checks();
 
-	/* The directory and the sysctl are there to say that it is off. */
+	/* The directory and the sysctl also exist to say that it is off. */
 	err = ssw_sysfs_init();
 	if (err)
 		pr_err("cannot create /sys/kernel/mm/scaleswap: %d\n", err);

@@ -30,13 +30,13 @@
 unsigned int ssw_deleg_batch = SSW_DELEG_BATCH_DEFAULT;
 
 /**
- * ssw_token_init - make the token of an area, not held
+ * ssw_token_init - initialize the token of an area, not held
  * @slots: the area's slots
  *
  * To lockdep it is a raw spinlock that is only tried for, so that with
  * CONFIG_PROVE_RAW_LOCK_NESTING a spinlock or mutex taken under it is reported.
  *
- * Context: before anybody else can see @slots.
+ * Context: before any other CPU can see @slots.
  */
 void ssw_token_init(struct ssw_slots *slots)
 {
@@ -54,9 +54,9 @@ void ssw_token_init(struct ssw_slots *slots)
  * ssw_token_trylock - try to become the owner
  * @slots: the area's slots
  *
- * Context: any but interrupts. With success, preemption is off until
+ * Context: any but interrupts. On success, preemption is off until
  * ssw_token_release().
- * Return: whether the caller is the owner now.
+ * Return: true if the caller is the owner now.
  */
 bool ssw_token_trylock(struct ssw_slots *slots)
 {
@@ -108,14 +108,16 @@ static struct llist_node *ssw_queue_take(struct ssw_slots *slots)
 }
 
 /**
- * ssw_drain - work off the queue of an area
+ * ssw_drain - drain the queue of an area
  * @slots: the area's slots
- * @own: the caller's own task if it has one in the queue, or NULL
- * @by: as whom the caller does the others' tasks
+ * @own: the caller's own request if it has one in the queue, or NULL
+ * @by: what to record in the other requests: as what the caller serves them
  *
- * Context: token held. A bounded amount of work, in entries and in words that are
- * read for them; the rest stays for the next time.
- * Return: how many entries were worked off.
+ * The number of entries, and of words read for them, is bounded. The rest stays for
+ * the next drain.
+ *
+ * Context: token held.
+ * Return: how many entries were drained.
  */
 unsigned int ssw_drain(struct ssw_slots *slots, const struct ssw_request *own,
 		       enum ssw_by by)
@@ -135,7 +137,7 @@ unsigned int ssw_drain(struct ssw_slots *slots, const struct ssw_request *own,
 				break;
 			link = ssw_queue_take(slots);
 		}
-		/* Before the entry is done, as then it may be queued again. */
+		/* Before the entry is done, since from then on it may be queued again. */
 		slots->backlog = link->next;
 		node = llist_entry(link, struct ssw_node, link);
 		if (node->is_request) {
@@ -154,18 +156,18 @@ unsigned int ssw_drain(struct ssw_slots *slots, const struct ssw_request *own,
 }
 
 /**
- * ssw_request_delegate - have a task done by whoever owns the area
+ * ssw_request_delegate - have the owner of an area complete a request
  * @slots: the area's slots
- * @req: what is wanted; the outcome
- * @meanwhile: called again and again while another holds the token, or NULL
+ * @req: the request; gets the outcome
+ * @meanwhile: called repeatedly while another CPU holds the token, or NULL
  * @arg: for @meanwhile
  *
- * Spins until the task is done; see invariant 5 in slot_types.h for why that is
- * bounded.
+ * Spins until the request is complete; see invariant 5 in slot_types.h for why that
+ * is bounded.
  *
  * Context: any but interrupts, RCU read side. Preemption may be off and
  * spinlocks may be held. No token held.
- * Return: whether it had to wait for another owner.
+ * Return: true if it had to wait for another owner.
  */
 bool ssw_request_delegate(struct ssw_slots *slots, struct ssw_request *req,
 			  void (*meanwhile)(void *), void *arg)

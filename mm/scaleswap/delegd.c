@@ -2,10 +2,10 @@
 /*
  * ScaleSwap: delegator kthreads.
  *
- * One a CPU. They service areas whose home CPU does not swap at the moment: a
- * delegator drains the area's queue, gives back the tables of clusters that
- * other CPUs have emptied, and queues the area's discards. The delegator of the
- * CPU that noticed services an area whose home CPU is offline.
+ * One per CPU. They service areas whose home CPU does not swap at the moment: a
+ * delegator drains the area's queue, frees the tables of clusters that other CPUs
+ * have emptied, and queues the area's discards. If the home CPU is offline, the
+ * delegator of the CPU that noticed services the area.
  *
  * CPU offline, and with it suspend, waits until a delegator parks. So a
  * delegator never does I/O, nor anything else that waits for a device: discards
@@ -26,12 +26,12 @@
 
 #include <trace/events/scaleswap.h>
 
-/* Clusters queued on an area before its delegator is woken at once. */
+/* Number of clusters queued on an area at which its delegator is woken at once. */
 unsigned int ssw_wake_threshold = SSW_WAKE_DEFAULT;
 
 /*
- * Length of a queue from which on whoever makes it longer works on it, too, so
- * that its end is not far away when it is turned round with preemption off.
+ * From this length of a queue on, a CPU that adds to it also tries to drain it. The
+ * owner reverses the queue with preemption off, so the queue must not get much longer.
  */
 #define SSW_QUEUE_LONG		1024
 
@@ -41,7 +41,7 @@ unsigned int ssw_wake_threshold = SSW_WAKE_DEFAULT;
 /**
  * struct ssw_delegator - a delegator kthread
  * @task: the thread
- * @pending: types of the areas to look after
+ * @pending: types of the areas to service
  */
 struct ssw_delegator {
 	struct task_struct *task;
@@ -55,7 +55,7 @@ static void ssw_delegd_wake(unsigned int type)
 	int cpu = READ_ONCE(scaleswap_home[type]);
 	struct ssw_delegator *d;
 
-	/* If it goes offline now, ssw_delegd_park() or the timer passes it on. */
+	/* If the CPU goes offline now, ssw_delegd_park() or the timer passes the area on. */
 	if (cpu < 0 || !cpu_online(cpu))
 		cpu = raw_smp_processor_id();
 	d = per_cpu_ptr(&ssw_delegators, cpu);
@@ -70,16 +70,16 @@ static void ssw_area_timer(struct timer_list *timer)
 	struct ssw_slots *slots = area->slots;
 
 	ssw_delegd_wake(area->si->type);
-	/* Should the thread not have seen it, because its CPU just goes. */
+	/* In case the thread has missed it, because its CPU is going offline. */
 	if (atomic_read(&slots->nr_queued) || !list_empty(&slots->discard))
 		mod_timer(timer, jiffies + HZ);
 }
 
 /**
- * ssw_delegd_area_init - prepare an area to be looked after
+ * ssw_delegd_area_init - prepare an area to be serviced
  * @area: the area
  *
- * Context: before anybody else can see @area.
+ * Context: before any other CPU can see @area.
  */
 void ssw_delegd_area_init(struct ssw_area *area)
 {
@@ -87,9 +87,9 @@ void ssw_delegd_area_init(struct ssw_area *area)
 }
 
 /**
- * ssw_delegd_notify - see to it that an area is looked after
+ * ssw_delegd_notify - ensure that an area is serviced
  * @area: the area; RCU read side
- * @queued: how many clusters are queued there, with the one that just was
+ * @queued: how many clusters are queued there, including the new one
  *
  * Context: any but interrupts.
  */
@@ -98,7 +98,7 @@ void ssw_delegd_notify(struct ssw_area *area, unsigned int queued)
 	struct ssw_slots *slots = area->slots;
 
 	ssw_deleg_add(SSW_DELEG_FREES);
-	/* Always, as another's cluster may not be in the queue yet. */
+	/* Always: another CPU may have counted its cluster, but not queued it yet. */
 	if (!timer_pending(&area->timer))
 		mod_timer(&area->timer, jiffies + SSW_IDLE_DELAY);
 	if (queued == READ_ONCE(ssw_wake_threshold))
@@ -142,7 +142,7 @@ static void ssw_area_work(struct ssw_area *area)
 	} while (nr && !kthread_should_park());
 	if (!list_empty(&slots->discard))
 		ssw_discard_queue(area);
-	/* What is left because the CPU goes offline, ssw_delegd_park() finds. */
+	/* If the CPU goes offline, ssw_delegd_park() finds what is left. */
 	if (kthread_should_park())
 		set_bit(area->si->type, this_cpu_ptr(&ssw_delegators)->pending);
 }
@@ -162,7 +162,7 @@ static void ssw_delegd_fn(unsigned int cpu)
 		struct ssw_area *area;
 
 		clear_bit(type, d->pending);
-		/* The reference keeps a swapoff from ending meanwhile. */
+		/* The reference keeps a swapoff from completing meanwhile. */
 		si = swp_swap_info(swp_entry(type, 0));
 		if (!si || !percpu_ref_tryget_live(&si->users))
 			continue;
@@ -173,7 +173,7 @@ static void ssw_delegd_fn(unsigned int cpu)
 	}
 }
 
-/* The CPU goes offline: others do what is left. */
+/* Pass on what is left to other CPUs: this one goes offline. */
 static void ssw_delegd_park(unsigned int cpu)
 {
 	struct ssw_delegator *d = per_cpu_ptr(&ssw_delegators, cpu);

@@ -62,7 +62,7 @@ void ssw_discard_area_init(struct ssw_area *area)
 }
 
 /**
- * ssw_discard_queue - have the clusters discarded that wait for it
+ * ssw_discard_queue - start the discard of the clusters that wait for it
  * @area: a per-core area; the caller holds a reference on its si->users
  *
  * Context: any; does not wait.
@@ -76,7 +76,7 @@ void ssw_discard_queue(struct ssw_area *area)
  * ssw_discard_area_exit - end an area's discards
  * @area: the area; its si->users is dead, or it was never enabled
  *
- * The work that still runs has no reference any more, so it only returns.
+ * Work that still runs gets no reference any more, so it only returns.
  *
  * Context: process context, may sleep.
  */

@@ -18,7 +18,7 @@
  *     ssw_mutex
  *   kernfs active reference        (a read or write of a sysfs file)
  *     ssw_mutex                    (homes, area lists, ssw_bind)
- *       ssw_arealist_cpu.seq              (write side; preemption off)
+ *       ssw_arealist_cpu.seq       (write side; preemption off)
  *
  *   page table lock, or any other spinlock
  *     xa_lock of the mm ids
@@ -91,17 +91,17 @@ enum ssw_mech {
  * @slots: the slots of a per-core area, NULL for a plain one
  * @reclaim: where to look next for slots with nothing but their swap cache; a
  *           hint
- * @timer: has the delegator look after the area
+ * @timer: makes the delegator service the area
  * @discard: discards emptied clusters
  * @fs_ops: the file system does the I/O; fixed, as the next two
- * @can_bio: polled bios can be read by
+ * @can_bio: pages can be read by polled bios
  * @can_direct: pages can be read directly; see struct scaleswap_read_ops
  * @reap_queued: whether @reap_node is in the list of the worker that polls
  * @reap_node: in that list, with a reference on si->users
  *
- * Lives from swapon to swapoff. A slot in use keeps swapoff from finishing, so
- * whoever has one, or a reference on si->users, may use all of it. Others have
- * to be on an RCU read side.
+ * Lives from swapon to swapoff. A slot in use keeps swapoff from completing. So a
+ * thread that has one, or a reference on si->users, may use all of the struct. Other
+ * threads have to be on an RCU read side.
  */
 struct ssw_area {
 	struct kobject kobj;
@@ -138,18 +138,18 @@ struct ssw_arealist {
 
 /**
  * struct ssw_arealist_cpu - one CPU's area list
- * @seq: write side under ssw_mutex. What a reader finds is good whether the
- *       list changed meanwhile or not, since the area decides; that it finds
- *       nothing is only true if the list did not change
- * @turn: counts allocations, to take turns among own areas of equal priority
+ * @seq: write side under ssw_mutex. An area that a reader finds is good whether the
+ *       list changed meanwhile or not, since the area decides. That there is none
+ *       is only true if the list did not change
+ * @turn: counts allocations, for round-robin among own areas of equal priority
  * @reclaim_turn: counts areas that were looked through for slots to reclaim
- * @spill_index: index of the foreign area that served last
+ * @spill_index: index of the remote area that served last
  * @spill_left: how many more pages to put there before searching again
  * @node: NUMA node of the CPU when the list was made; under ssw_mutex
  * @list: the areas
  *
- * @turn, @reclaim_turn and @spill_* are hints. They are written without synchronization by
- * whoever runs on the CPU.
+ * @turn, @reclaim_turn and @spill_* are hints, written without synchronization: by
+ * threads on the CPU, and @spill_left also by a rebuild of the lists.
  */
 struct ssw_arealist_cpu {
 	seqcount_t seq;
@@ -166,7 +166,7 @@ struct ssw_arealist_cpu {
  * @cpu_node: NUMA node of a CPU, NUMA_NO_NODE if unknown
  * @distance: distance between two nodes, LOCAL_DISTANCE for the same one
  *
- * Exists so that KUnit can build orders for machines that it does not run on.
+ * Exists so that KUnit can build area lists for machines that it does not run on.
  */
 struct ssw_topology {
 	int (*cpu_node)(int cpu);
@@ -207,7 +207,7 @@ void ssw_slots_free(struct ssw_slots *slots);
 size_t ssw_slots_bytes(const struct ssw_slots *slots);
 
 /**
- * ssw_area_locked - the area of a swap type, under ssw_mutex
+ * ssw_area_locked - get the area of a swap type, under ssw_mutex
  * @type: a swap type below MAX_SWAPFILES
  *
  * Context: ssw_mutex held.
@@ -219,7 +219,7 @@ static inline struct ssw_area *ssw_area_locked(unsigned int type)
 }
 
 /**
- * ssw_area_held - the area of a swap type that cannot go away
+ * ssw_area_held - get the area of a swap type; the area cannot go away
  * @type: a swap type below MAX_SWAPFILES
  *
  * Context: any; the caller has a slot of the area in use, or a reference on
@@ -309,7 +309,7 @@ extern bool ssw_fault_readahead;
 void ssw_fault_area_init(struct ssw_area *area);
 
 /* io.c */
-/* 512 KiB with pages of 4: as much as the plug merges for a drive that takes it */
+/* 512 KiB with pages of 4 KiB: as much as the plug merges for a drive that takes it */
 #define SSW_BIO_PAGES		128
 #define SSW_BIO_PAGES_MAX	BIO_MAX_VECS
 extern unsigned int ssw_bio_pages;

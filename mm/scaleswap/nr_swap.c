@@ -52,8 +52,8 @@ void ssw_nr_swap_flush(void)
  * ssw_nr_swap_check - ensure that CPUs keep nothing back when little is left
  *
  * For allocations from plain areas, which do not go through ssw_nr_swap_add().
- * These happen with no per-core area at all, or after ssw_nr_swap_flush(), when all
- * of them are full. It is for the CPUs that have freed in per-core areas since.
+ * These happen without any per-core area, or after ssw_nr_swap_flush(), when all of
+ * them are full. The check covers CPUs that have freed in per-core areas since.
  *
  * Context: any but interrupts.
  */
@@ -71,7 +71,7 @@ void ssw_nr_swap_check(void)
 
 /**
  * ssw_nr_swap_add - count swap pages that were freed or allocated
- * @pages: freed, or if negative allocated
+ * @pages: number freed, or if negative, allocated
  *
  * Context: any but interrupts; the task may move to another CPU meanwhile.
  */
@@ -83,8 +83,9 @@ void ssw_nr_swap_add(long pages)
 	long left;
 
 	/*
-	 * Either this sees that little is left, or whoever made it little sees
-	 * in ssw_nr_swap_flush() what was added above: both are full barriers.
+	 * Either this CPU sees that little is left, or the CPU that made it
+	 * little sees in ssw_nr_swap_flush() what was added above: both are
+	 * full barriers.
 	 */
 	if (abs(kept) < SSW_NR_SWAP_BATCH && atomic_long_read(&nr_swap_pages) >= low)
 		return;
@@ -97,8 +98,8 @@ void ssw_nr_swap_add(long pages)
 }
 
 /*
- * See scaleswap_free_pages(). What moves between the two may be missed, or be
- * counted twice.
+ * See scaleswap_free_pages(). Pages that move from a CPU to nr_swap_pages meanwhile
+ * may be missed or counted twice.
  */
 unsigned long __scaleswap_free_pages(unsigned long free, unsigned long total)
 {

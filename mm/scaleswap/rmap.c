@@ -3,9 +3,8 @@
  * ScaleSwap: a small number for an mm, to go into a slot's word.
  *
  * An mm gets its number when a page of it is first swapped out to a per-core
- * area and keeps it until it is freed. By then none of its page tables refers
- * to a swap slot any more, so no word has the number either, and it can be
- * given to another mm.
+ * area, and keeps it until it is freed. By then its page tables refer to no swap
+ * slot, so no word has the number, and another mm can get it.
  */
 #include <linux/mm_types.h>
 #include <linux/xarray.h>
@@ -15,11 +14,11 @@
 static DEFINE_XARRAY_ALLOC1(ssw_mms);
 
 /**
- * ssw_mm_id - the number of an mm
+ * ssw_mm_id - get the number of an mm
  * @mm: the mm
  *
  * Context: any but interrupts; does not sleep.
- * Return: the number, or 0 if there was no memory to give it one.
+ * Return: the number, or 0 if it has none and none could be allocated.
  */
 u32 ssw_mm_id(struct mm_struct *mm)
 {

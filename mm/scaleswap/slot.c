@@ -2,10 +2,10 @@
 /*
  * ScaleSwap: slot words and the tables that hold them.
  *
- * A table is a page of words for one cluster. It comes when the cluster gets
- * its first slot and goes after the last one, so memory follows what is
- * swapped out. Changes of a word are compare-and-exchange, lockless, by any
- * CPU; see slot.h for what may change into what, and slot_types.h for who may do it.
+ * A table is a page of words for one cluster. The cluster gets it for its first slot
+ * in use and loses it after the last one, so memory follows what is swapped out.
+ * Words change by compare-and-exchange, without a lock, on any CPU. slot.h says
+ * what a word may become, and slot_types.h which CPU may change it.
  *
  * This file, cluster.c and deleg.c also build in user space, where they run
  * under ThreadSanitizer: see tools/testing/scaleswap.
@@ -23,7 +23,7 @@ static_assert(SSW_CLUSTER_SLOTS * sizeof(atomic64_t) == PAGE_SIZE);
 static struct kmem_cache *ssw_table_cachep;
 
 /**
- * ssw_table_init - make the cache that tables come from
+ * ssw_table_init - create the slab cache of tables
  *
  * Context: boot.
  * Return: 0 or -ENOMEM.
@@ -35,10 +35,10 @@ int __init ssw_table_init(void)
 }
 
 /**
- * ssw_table_alloc - get a table with all words free
+ * ssw_table_alloc - allocate a table with all words free
  *
  * Swap space is allocated to free memory, so this must not wait for memory to
- * become free. It may use the reserves, as everything else on the way does.
+ * become free. It may use the reserves, as the rest of swap-out does.
  *
  * Context: any but with a token held; does not sleep.
  * Return: the table, or NULL.
@@ -60,7 +60,7 @@ struct ssw_table *ssw_table_alloc(void)
 }
 
 /**
- * ssw_table_free - free a table that nobody else can see
+ * ssw_table_free - free a table that no other CPU can see
  * @table: the table, or NULL
  *
  * Context: any but with a token held.
@@ -82,8 +82,8 @@ static void ssw_table_rcu(struct rcu_head *rcu)
  * ssw_table_free_rcu - free a table after its last reader
  * @table: the table, no longer reachable
  *
- * Readahead looks at slots that it holds no reference on, so a table must not
- * serve another cluster before they are through.
+ * Readahead looks at slots that it holds no reference on. So a table must not
+ * serve another cluster before these readers are done.
  *
  * Context: any but with a token held.
  */
@@ -100,8 +100,7 @@ void ssw_table_free_rcu(struct ssw_table *table)
  * Context: RCU read side. Looks at one cluster at most, so that the caller can
  * leave the read side in between.
  * Return: the slot, or the first of the next cluster if there is none in this
- * one. Where the caller ends up, a slot may be free or cease to exist, which
- * ssw_slot_read() tells.
+ * one. The slot may be free by now, or not exist: ssw_slot_read() tells.
  */
 unsigned long ssw_slot_next(struct ssw_slots *slots, unsigned long slot)
 {

@@ -34,9 +34,9 @@
  * enum ssw_kind - what refers to a slot, apart from the swap cache
  * @SSW_KIND_NONE: nothing; without the cache bit, the slot is free
  * @SSW_KIND_FREEING: nothing any more, and it is being torn down
- * @SSW_KIND_EXCL: one page table entry, and the mm and address at which it was
+ * @SSW_KIND_EXCL: one page table entry; the word has the mm and address that it had
  *                 when the page was unmapped. mremap() may have moved it since,
- *                 so it has to be looked at under its lock
+ *                 so the entry has to be checked under its lock
  * @SSW_KIND_SHARED: a number of page table entries
  * @SSW_KIND_SHMEM: one entry in the page cache of a shmem inode
  * @SSW_KIND_BAD: the slot must not be used
@@ -76,12 +76,12 @@ static inline u64 ssw_word_data(u64 word)
 }
 
 /**
- * ssw_word_excl - the word of a slot that one page table entry refers to
+ * ssw_word_excl - make the word of a slot that one page table entry refers to
  * @mm: id of the mm, 1 to 2^24 - 1; 0 if it has none
  * @vpn: virtual page number
  *
- * Return: the word, without the cache bit; a count of one if @mm or @vpn
- * cannot be expressed.
+ * Return: the word, without the cache bit; a count of one if @mm is 0, or @mm or
+ * @vpn does not fit.
  */
 static inline u64 ssw_word_excl(u32 mm, u64 vpn)
 {
@@ -103,7 +103,7 @@ static inline u64 ssw_word_vpn(u64 word)
 }
 
 /**
- * ssw_word_count - how many references there are, not counting the cache
+ * ssw_word_count - count the references, without the swap cache
  * @word: the word
  *
  * Return: the number; 0 for a slot that is free, bad or being torn down.
@@ -122,14 +122,14 @@ static inline u64 ssw_word_count(u64 word)
 }
 
 /**
- * ssw_word_dup - one more reference
+ * ssw_word_dup - add a reference
  * @old: the word
  * @first: what it becomes, without the cache bit, if this is the first one
  * @new: the next word
  *
  * Return: 0; -ENOENT if the slot is free, bad or being torn down; -EINVAL if
- * it is shmem's, or gets that beside other references; -EOVERFLOW if the
- * count cannot grow.
+ * it is shmem's, or @first is shmem's and there are other references; -EOVERFLOW
+ * if the count cannot grow.
  */
 static inline int ssw_word_dup(u64 old, u64 first, u64 *new)
 {
@@ -160,12 +160,12 @@ static inline int ssw_word_dup(u64 old, u64 first, u64 *new)
 }
 
 /**
- * ssw_word_put - one reference less
+ * ssw_word_put - drop a reference
  * @old: the word
  * @new: the next word, SSW_WORD_FREEING if nothing refers to the slot any more
  *
- * Of two references that became one it is not known which is left, so the
- * count stays one.
+ * When one of two references is dropped, it is not known which one is left. So the
+ * word becomes a count of one.
  *
  * Return: 0, or -ENOENT if there is no reference.
  */
@@ -185,12 +185,12 @@ static inline int ssw_word_put(u64 old, u64 *new)
 }
 
 /**
- * ssw_word_cache - the slot gets into the swap cache
+ * ssw_word_cache - put the slot into the swap cache
  * @old: the word
  * @new: the next word
  *
- * Return: 0; -EEXIST if it is there; -ENOENT if the slot is free, bad or being
- * torn down.
+ * Return: 0; -EEXIST if it is there already; -ENOENT if the slot is free, bad or
+ * being torn down.
  */
 static inline int ssw_word_cache(u64 old, u64 *new)
 {
@@ -203,7 +203,7 @@ static inline int ssw_word_cache(u64 old, u64 *new)
 }
 
 /**
- * ssw_word_uncache - the slot leaves the swap cache
+ * ssw_word_uncache - take the slot out of the swap cache
  * @old: the word
  * @new: the next word, SSW_WORD_FREEING if nothing refers to the slot any more
  *
@@ -220,7 +220,7 @@ static inline int ssw_word_uncache(u64 old, u64 *new)
 }
 
 /**
- * ssw_slot_cluster - the cluster of a slot
+ * ssw_slot_cluster - get the cluster of a slot
  * @slots: the area's slots
  * @slot: a slot, below ssw_slots.nr_slots
  *
@@ -234,7 +234,7 @@ static inline struct ssw_cluster *ssw_slot_cluster(struct ssw_slots *slots,
 }
 
 /**
- * ssw_slot_table - the table that has a slot's word
+ * ssw_slot_table - get the table that has a slot's word
  * @slots: the area's slots
  * @slot: a slot, which need not exist
  *
@@ -251,12 +251,12 @@ static inline struct ssw_table *ssw_slot_table(struct ssw_slots *slots,
 }
 
 /**
- * ssw_slot_word - a slot's word
+ * ssw_slot_word - find a slot's word
  * @slots: the area's slots
  * @slot: a slot, which need not exist
  *
  * Context: RCU read side.
- * Return: the word, NULL if there is none, which means that the slot is free.
+ * Return: the word, NULL if there is none: the slot is free or does not exist.
  */
 static inline atomic64_t *ssw_slot_word(struct ssw_slots *slots,
 					unsigned long slot)
@@ -267,12 +267,12 @@ static inline atomic64_t *ssw_slot_word(struct ssw_slots *slots,
 }
 
 /**
- * ssw_slot_read - a slot's word, as it is at the moment
+ * ssw_slot_read - read a slot's word
  * @slots: the area's slots
  * @slot: a slot, which need not exist
  *
  * Context: RCU read side.
- * Return: the word.
+ * Return: the word, as it is at the moment.
  */
 static inline u64 ssw_slot_read(struct ssw_slots *slots, unsigned long slot)
 {
@@ -315,8 +315,8 @@ static inline int ssw_slot_dup(struct ssw_slots *slots, unsigned long slot,
  * @slot: the slot
  * @new: what the word became
  *
- * If @new is SSW_WORD_FREEING the slot is the caller's to tear down, and then
- * to ssw_slot_free().
+ * If @new is SSW_WORD_FREEING, the caller has to tear the slot down and then call
+ * ssw_slot_free().
  *
  * Context: RCU read side.
  * Return: 0, or -ENOENT if there was no reference.
@@ -366,7 +366,7 @@ static inline int ssw_slot_cache(struct ssw_slots *slots, unsigned long slot)
 }
 
 /**
- * ssw_slot_uncache - a slot has left the swap cache
+ * ssw_slot_uncache - note that a slot has left the swap cache
  * @slots: the area's slots
  * @slot: the slot
  * @new: what the word became; see ssw_slot_put()
@@ -393,17 +393,17 @@ static inline int ssw_slot_uncache(struct ssw_slots *slots, unsigned long slot,
 }
 
 /**
- * ssw_slot_free - give a slot back that is in SSW_KIND_FREEING
+ * ssw_slot_free - free a slot that is in SSW_KIND_FREEING
  * @slots: the area's slots
  * @slot: the slot, which the caller brought into that state and has torn down
  *
- * The caller has to count it by ssw_cluster_freed() then.
+ * The caller then has to count it with ssw_cluster_freed().
  *
  * Context: RCU read side.
  */
 static inline void ssw_slot_free(struct ssw_slots *slots, unsigned long slot)
 {
-	/* Barrier A. Nobody else changes a word in this state. */
+	/* Barrier A. No other CPU changes a word in this state. */
 	atomic64_set_release(ssw_slot_word(slots, slot), SSW_WORD_FREE);
 }
 
@@ -422,7 +422,7 @@ unsigned int ssw_cluster_queue(struct ssw_slots *slots, struct ssw_cluster *ci);
 /* deleg.c */
 #define SSW_DELEG_BATCH_DEFAULT	64
 #define SSW_DELEG_BATCH_MAX		256
-/* As many as one request may read: a drain reads at most twice that. */
+/* As many words as one request may read. A drain reads at most twice as many. */
 #define SSW_DRAIN_WORDS		(16 * SSW_CLUSTER_SLOTS)
 extern unsigned int ssw_deleg_batch;
 void ssw_token_init(struct ssw_slots *slots);

@@ -30,7 +30,7 @@
  * 5. A queued request is completed by an owner, or by the requester if no other CPU holds
  *    the token. So waiting for it never depends on a thread being scheduled, nor on a lock
  *    that the requester holds. The queue is served in order. So only what was queued
- *    earlier comes first: at most one entry for each waiting task and for each cluster.
+ *    earlier comes first: at most one entry for each waiting requester and for each cluster.
  */
 
 /**
@@ -80,7 +80,7 @@
  * always has a free slot. So ``full`` is set only while no list has a cluster, and then
  * each slot that is freed comes through the queue.
  *
- * **F**: a block that frees make is not overlooked for long.
+ * **F**: a block that becomes free is not overlooked for long.
  *
  * - The owner, ssw_slots_search(): ``quiet`` = 1; smp_mb(); read ``used`` and words of
  *   clusters, and note in these the number of the search.
@@ -108,14 +108,14 @@ struct ssw_area;
 #define SSW_CLUSTER_SHIFT	9
 #define SSW_CLUSTER_SLOTS	512U
 #define SSW_NR_ORDERS		(SSW_CLUSTER_SHIFT + 1)
-/* Where the owner allocates: one place an order, and some for others' pages */
+/* Cursors of the owner: one per order, and one per lane for other CPUs' pages */
 #define SSW_NR_LANES		4
 #define SSW_NR_CURSORS		(SSW_NR_ORDERS + SSW_NR_LANES)
 
 /**
  * struct ssw_table - the words of one cluster
  * @word: SSW_CLUSTER_SLOTS words, a page
- * @next: in the list of those to be freed
+ * @next: in ssw_slots.dead, the list of tables to be freed
  * @rcu: to free it after its last reader
  * @memcg: by slot, the id of the memory cgroup that its swap is charged to
  */
@@ -131,7 +131,7 @@ struct ssw_table {
 /**
  * struct ssw_node - an entry of an area's queue
  * @link: in ssw_slots.queue
- * @is_request: whether it is a struct ssw_request, or else a struct ssw_cluster
+ * @is_request: true in a struct ssw_request, false in a struct ssw_cluster
  */
 struct ssw_node {
 	struct llist_node link;
@@ -160,10 +160,10 @@ enum ssw_state {
  * @used: how many are neither free nor bad; any CPU lowers it
  * @queued: whether @node is in the queue; see barrier C
  * @state: enum ssw_state; owner, and see barrier B
- * @order: owner; the order that it was last used for from empty
+ * @order: owner; the order that it serves, set when the empty cluster comes into use
  * @nr_bad: how many are bad; fixed
  * @seen: owner; the last search that found no block of @order here
- * @node: in the queue, to tell the owner of free slots
+ * @node: in the queue, to notify the owner of free slots
  * @list: owner
  */
 struct ssw_cluster {
@@ -179,7 +179,7 @@ struct ssw_cluster {
 } ____cacheline_aligned;
 
 /**
- * struct ssw_token - who is the owner
+ * struct ssw_token - the token of an area; its holder is the owner
  * @held: 0 or 1
  * @dep_map: for lockdep
  */
@@ -203,24 +203,24 @@ struct ssw_cursor {
 /**
  * struct ssw_slots - the slots of one per-core area
  * @area: the area; not used by cluster.c, slot.c and deleg.c
- * @nr_slots: all slots, those included that are bad; fixed
+ * @nr_slots: all slots, bad ones included; fixed
  * @nr_clusters: fixed
  * @cluster: fixed
  * @bad: the numbers of bad slots, sorted; fixed
- * @nr_bad: how many; fixed
+ * @nr_bad: length of @bad; fixed
  * @use_discard: whether emptied clusters are discarded before they are used again;
  *           set before the area is enabled
- * @closed: no more allocation; swapoff waits an RCU grace period after setting it
+ * @closed: no more allocation; swapoff sets it and then waits an RCU grace period
  * @full: a hint that no slot is free; the owner sets it, barrier E
  * @quiet: a hint that no slot was freed since the current search for blocks began;
  *         the owner sets it, barrier F
  * @token: see the top of this file
- * @queue: tasks, and clusters that got free slots; any CPU adds, the owner takes
+ * @queue: requests, and clusters that got free slots; any CPU adds, the owner takes
  * @nr_queued: clusters in @queue and @backlog
- * @backlog: owner; taken from @queue, but not worked off yet
+ * @backlog: owner; taken from @queue, but not drained yet
  * @free: owner; clusters that are SSW_CL_FREE
  * @nonfull: owner; by order, SSW_CL_NONFULL
- * @frag: owner; the same, but had no block of their order when last looked at
+ * @frag: owner; the same, but without a block of their order when last searched
  * @discard: owner; SSW_CL_DISCARD
  * @cursor: owner; by order, and then by lane
  * @dead: owner; tables to be freed after the token is released
@@ -262,8 +262,8 @@ struct ssw_slots {
 
 /**
  * enum ssw_by - which thread served a request
- * @SSW_BY_REQUESTER: who asked for it
- * @SSW_BY_HOLDER: another CPU, that held the token for itself
+ * @SSW_BY_REQUESTER: the thread that queued it
+ * @SSW_BY_HOLDER: another CPU, which took the token for work of its own
  * @SSW_BY_DELEGATOR: a delegator kthread
  * @SSW_NR_BY: number of the above
  */
@@ -279,7 +279,7 @@ enum ssw_by {
  * @SSW_OK: got slots
  * @SSW_FULL: no free slot, or the area is closed
  * @SSW_NO_BLOCK: free slots, but no block of the order
- * @SSW_NO_TABLE: a cluster is to be had, but needs a table
+ * @SSW_NO_TABLE: a cluster is available, but needs a table
  */
 enum ssw_result {
 	SSW_OK,
@@ -289,17 +289,17 @@ enum ssw_result {
 };
 
 /**
- * struct ssw_request - a request for slots, on the stack of who asks
+ * struct ssw_request - a request for slots, on the requester's stack
  * @node: in the queue
  * @word: what the slots' words become
  * @order: how many slots, as a power of two
- * @lane: 0, or for a page that another CPU than the owner's is likely to want back,
- *        1 to SSW_NR_LANES, by that CPU
+ * @lane: 1 to SSW_NR_LANES, by CPU, if another CPU than the home CPU is likely to
+ *        want the page back; else 0
  * @table: in: a table that may be used, or NULL; out: NULL if it was taken
- * @no_table: there is no memory for a table; make do with what is there
+ * @no_table: no table could be allocated; use only clusters that have one
  * @result: outcome
  * @slot: the first slot
- * @by: who did it
+ * @by: which thread served it
  * @done: 1 when all of the above is final; barrier D
  */
 struct ssw_request {

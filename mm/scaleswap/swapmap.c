@@ -2,10 +2,10 @@
 /*
  * ScaleSwap: the calls of the swap code, answered for per-core areas.
  *
- * swapfile.c and swap_cgroup.c look up the type of an entry and, for a per-core
- * area, end up here instead of going for si->swap_map under the lock of a
- * cluster or of the area. What each call means is what it means in the base
- * kernel; only where it is kept differs.
+ * swapfile.c and swap_cgroup.c look up the type of an entry. For a per-core area
+ * they call these functions, instead of using si->swap_map under the lock of a
+ * cluster or of the area. Each call means the same as in the base kernel; only
+ * where the data is kept differs.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -22,7 +22,7 @@
 #include "internal.h"
 
 /*
- * The slots that an entry is one of, NULL if there are none. If the entry is in
+ * Get the slots of an entry's area, NULL if there are none. While the entry is in
  * use they cannot go away; otherwise RCU keeps them.
  */
 static struct ssw_slots *ssw_entry_slots(swp_entry_t entry)
@@ -30,7 +30,7 @@ static struct ssw_slots *ssw_entry_slots(swp_entry_t entry)
 	return rcu_dereference(ssw_area_slots[swp_type(entry)]);
 }
 
-/* The area of an entry that is in use. */
+/* Get the area of an entry that is in use. */
 static struct ssw_area *ssw_entry_area(swp_entry_t entry)
 {
 	return ssw_area_held(swp_type(entry));
@@ -42,7 +42,7 @@ static void ssw_bad_entry(const char *what, swp_entry_t entry)
 			   what, entry.val);
 }
 
-/* Forget what the swap cache remembers of when the pages went out. */
+/* Remove the shadows of slots from the swap cache. */
 static void ssw_clear_shadows(struct swap_info_struct *si, unsigned long slot,
 			      unsigned int nr)
 {
@@ -52,8 +52,8 @@ static void ssw_clear_shadows(struct swap_info_struct *si, unsigned long slot,
 		swp_entry_t entry = swp_entry(si->type, slot + i);
 
 		/*
-		 * Nobody adds one to a slot that is being torn down, so if there
-		 * is none the lock is not needed.
+		 * No CPU adds a shadow to a slot that is being torn down, so if
+		 * there is none the lock is not needed.
 		 */
 		if (xa_load(&swap_address_space(entry)->i_pages,
 			    swap_cache_index(entry))) {
@@ -89,7 +89,7 @@ static void ssw_uncharge(struct ssw_area *area, struct ssw_table *table,
 
 /*
  * Tear down slots of one cluster that the caller has brought into
- * SSW_KIND_FREEING, and give them back. RCU read side.
+ * SSW_KIND_FREEING, and free them. RCU read side.
  */
 static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int nr)
 {
@@ -101,13 +101,13 @@ static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int 
 
 	if (data_race(si->flags) & SWP_BLKDEV)
 		notify = si->bdev->bd_disk->fops->swap_slot_free_notify;
-	/* It takes the lock of its tree whether it has the slot or not. */
+	/* zswap takes the lock of its tree even if it does not have the slot. */
 	if (!zswap_never_enabled()) {
 		for (i = 0; i < nr; i++)
 			zswap_invalidate(swp_entry(si->type, slot + i));
 	}
 	for (i = 0; i < nr; i++) {
-		/* Mostly clear; do not write to a line that others share. */
+		/* Mostly clear; do not write to a line that other CPUs share. */
 		if (test_bit(slot + i, si->zeromap))
 			clear_bit(slot + i, si->zeromap);
 		arch_swap_invalidate_page(si->type, slot + i);
@@ -130,7 +130,7 @@ static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int 
 	this_cpu_add(area->stat->freed, nr);
 }
 
-/* Slots that follow each other and are to be torn down together. */
+/* Consecutive slots that are torn down together. */
 struct ssw_run {
 	swp_entry_t entry;
 	unsigned int nr;
@@ -157,11 +157,11 @@ static void ssw_run_add(struct ssw_run *run, swp_entry_t entry)
  * @entry: the first entry
  * @nr: how many
  *
- * See swapcache_clear() and put_swap_folio(). What nothing refers to any more
- * is freed.
+ * See swapcache_clear() and put_swap_folio(). A slot that nothing refers to any
+ * more is freed.
  *
  * Context: any but interrupts, a page table lock may be held. The slots are in
- * the swap cache by the caller.
+ * the swap cache on behalf of the caller.
  */
 void scaleswap_uncache(swp_entry_t entry, unsigned int nr)
 {
@@ -244,11 +244,11 @@ int __scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
  * @entry: the first entry
  * @nr: how many
  *
- * See swap_free_nr() and free_swap_and_cache_nr(). What nothing refers to any
- * more is freed.
+ * See swap_free_nr() and free_swap_and_cache_nr(). A slot that nothing refers to
+ * any more is freed.
  *
  * Context: any but interrupts, a page table lock may be held.
- * Return: whether a slot is left with nothing but its swap cache.
+ * Return: true if a slot is left with nothing but its swap cache.
  */
 bool scaleswap_free(swp_entry_t entry, unsigned int nr)
 {
@@ -295,7 +295,7 @@ static u64 ssw_entry_read(swp_entry_t entry)
 }
 
 /**
- * scaleswap_count - how many references a slot has
+ * scaleswap_count - count the references of a slot
  * @entry: the entry
  *
  * The swap cache does not count.
@@ -309,11 +309,11 @@ int scaleswap_count(swp_entry_t entry)
 }
 
 /**
- * scaleswap_has_cache - is a slot in the swap cache?
+ * scaleswap_has_cache - check if a slot is in the swap cache
  * @entry: the entry
  *
  * Context: any.
- * Return: whether it is in the swap cache.
+ * Return: true if it is in the swap cache.
  */
 bool scaleswap_has_cache(swp_entry_t entry)
 {
@@ -321,12 +321,12 @@ bool scaleswap_has_cache(swp_entry_t entry)
 }
 
 /**
- * scaleswap_only_cache - can slots be freed by giving up their swap cache?
+ * scaleswap_only_cache - check if slots can be freed by dropping their swap cache
  * @entry: the first entry
  * @nr: how many
  *
  * Context: any; stable while the caller holds the lock of the folio.
- * Return: whether all of them have nothing but their swap cache.
+ * Return: true if all of them have nothing but their swap cache.
  */
 bool scaleswap_only_cache(swp_entry_t entry, unsigned int nr)
 {
@@ -338,12 +338,12 @@ bool scaleswap_only_cache(swp_entry_t entry, unsigned int nr)
 }
 
 /**
- * scaleswap_swapped - is there a reference to any of some slots?
+ * scaleswap_swapped - check if there is a reference to any of some slots
  * @entry: the first entry
  * @nr: how many
  *
  * Context: any.
- * Return: whether there is a reference to any of them.
+ * Return: true if there is a reference to any of them.
  */
 bool scaleswap_swapped(swp_entry_t entry, unsigned int nr)
 {
@@ -355,12 +355,12 @@ bool scaleswap_swapped(swp_entry_t entry, unsigned int nr)
 }
 
 /**
- * ssw_area_used - how many slots of an area are in use
+ * ssw_area_used - count the slots of an area that are in use
  * @area: a per-core area
  *
- * Frees are summed up before allocations are read, so what is allocated and
- * freed again in between counts as used. The result may be too high while both
- * go on, but no higher than the area is large, and it is zero only if it was.
+ * Frees are summed up before allocations are read, so a slot that is allocated and
+ * freed again in between counts as used. While both go on, the result may be too
+ * high, but at most the size of the area. It is zero only if no slot was in use.
  *
  * Context: any in which @area cannot go away.
  * Return: slots, at most all.
@@ -393,7 +393,7 @@ unsigned int __scaleswap_inuse(const struct swap_info_struct *si)
 }
 
 /**
- * scaleswap_next_inuse - walk over the slots in use, for swapoff
+ * scaleswap_next_inuse - find the next slot in use, for swapoff
  * @si: the area
  * @prev: the slot after which to look
  *
@@ -440,8 +440,8 @@ static u16 *ssw_memcg(swp_entry_t entry)
  * No other caller records for these slots meanwhile: they are in the swap cache
  * with their folio locked, or they are being torn down. But while they are in the
  * swap cache, moving charges (cgroup v1) may change a record that is still the
- * expected one: see scaleswap_cgroup_cmpxchg(). So each is exchanged, and either
- * the id that was moved to is returned, or nothing is moved.
+ * expected one: see scaleswap_cgroup_cmpxchg(). So each record is exchanged. Either
+ * this returns the id that the charge was moved to, or the move does not happen.
  *
  * Context: any but interrupts.
  * Return: the id before.
@@ -491,7 +491,7 @@ unsigned short scaleswap_cgroup_cmpxchg(swp_entry_t entry, unsigned short old,
 }
 
 /**
- * scaleswap_cgroup_id - a slot's memory cgroup
+ * scaleswap_cgroup_id - get a slot's memory cgroup
  * @entry: the entry
  *
  * Context: any.

@@ -71,7 +71,7 @@ static void ssw_test_order_distance(struct kunit *test)
 	struct ssw_candidate cand[SSW_TEST_CPUS];
 	int i;
 
-	/* Types run against CPUs, so a mix-up of the two shows. */
+	/* Types count down as CPUs count up, so a mix-up of the two shows. */
 	for (i = 0; i < SSW_TEST_CPUS; i++) {
 		cand[i].type = 100 - i;
 		cand[i].home = i;
@@ -228,7 +228,7 @@ static void ssw_test_pick_home(struct kunit *test)
 
 static void ssw_test_label_home(struct kunit *test)
 {
-	/* As in a header: what is shorter ends with zeros, what fills it has none. */
+	/* As in a header: a label is padded with zeros, and has none if it fills the field. */
 	static const u8 bad[][SSW_LABEL_LEN] = {
 		"", "swap", "ssw-cpu", "ssw-cpu ", "ssw-cpu-1", "ssw-cpu+1", "ssw-cpu0x0",
 		"ssw-cpu0 ", "ssw-cpuauto", "ssw-cpuoff", "SSW-CPU0", "xssw-cpu0", "ssw-cpu99999",
@@ -329,7 +329,7 @@ static void ssw_test_parse_boot(struct kunit *test)
 /*
  * Through the page table and back, at the ends of both fields. The very last
  * offset is left out: it is stored inverted, so with type 0 it is an empty page
- * table entry, in the base kernel as well; no area is that large.
+ * table entry, in the base kernel as well. No area is that large.
  */
 static void ssw_test_entry_roundtrip(struct kunit *test)
 {
@@ -428,7 +428,7 @@ static void ssw_test_pagemap(struct kunit *test)
 		else
 			want = type + nr_special;
 		KUNIT_EXPECT_EQ_MSG(test, code, want, "type %u", type);
-		/* What a 5-bit type can express stands alone in the low bits. */
+		/* A code that fits in 5 bits is in the low bits alone. */
 		if (want < 32)
 			KUNIT_EXPECT_EQ(test, scaleswap_pagemap_frame(type, 3),
 					want | 3ULL << 5);
@@ -436,8 +436,8 @@ static void ssw_test_pagemap(struct kunit *test)
 }
 
 /*
- * What a reader sees of an area while slots come and go: too few of those freed.
- * That may be more than there are, but must not be reported.
+ * While slots come and go, a reader may miss frees. Then it counts more slots in use
+ * than the area has, but must not report more.
  */
 static void ssw_test_used(struct kunit *test)
 {
@@ -469,7 +469,7 @@ static void ssw_test_used(struct kunit *test)
 	free_percpu(area->stat);
 }
 
-/* Pages that one CPU allocated and another freed are in nr_swap_pages or with a CPU. */
+/* The sum with what CPUs keep back is at least 0 and at most the total. */
 static void ssw_test_free_pages(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, __scaleswap_free_pages(1000000, 1000), 1000);
@@ -482,7 +482,7 @@ static int ssw_test_next_node(int cpu)
 	return ssw_topology.cpu_node(cpu) + 1;
 }
 
-/* A CPU that comes online has area lists rebuilt only if its node is a new one. */
+/* A CPU that comes online needs the area lists rebuilt only if its node is a new one. */
 static void ssw_test_order_outdated(struct kunit *test)
 {
 	static const struct ssw_topology moved = { .cpu_node = ssw_test_next_node };
@@ -502,8 +502,8 @@ static void ssw_test_order_outdated(struct kunit *test)
 }
 
 /*
- * A swap-in writes nothing to the lruvec for a zswap that nobody uses: every CPU
- * that works on a folio of the memcg reads lines of it.
+ * A swap-in writes nothing to the lruvec while zswap is unused: every CPU that works
+ * on a folio of the memcg reads lines of it.
  */
 static void ssw_test_zswap_unused(struct kunit *test)
 {
@@ -515,7 +515,7 @@ static void ssw_test_zswap_unused(struct kunit *test)
 
 	if (!zswap_never_enabled())
 		kunit_skip(test, "zswap is enabled");
-	/* A page of a file is charged, as a page that is swapped in. */
+	/* A page of a file is charged, like a page that is swapped in. */
 	file = shmem_kernel_file_setup("scaleswap-kunit", PAGE_SIZE, VM_NORESERVE);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, file);
 	folio = shmem_read_folio(file->f_mapping, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of ScaleSwap's slots: what a word may become, and what the owner
- * of an area hands out. One thread; what many do at once is tested in user
- * space, see tools/testing/scaleswap.
+ * of an area hands out. They run in one thread; tools/testing/scaleswap tests in
+ * user space what many threads do at once.
  */
 #include <kunit/test.h>
 #include <linux/bitmap.h>
@@ -146,7 +146,7 @@ static struct ssw_slots *ssw_test_space(struct kunit *test, unsigned int nr,
 	return slots;
 }
 
-/* As ssw_area_alloc() does it for the home CPU. */
+/* Serve a request as ssw_area_alloc() does for the home CPU. */
 static enum ssw_result ssw_test_do(struct kunit *test, struct ssw_slots *slots,
 				   struct ssw_request *req, unsigned int *slot)
 {
@@ -207,10 +207,10 @@ static void ssw_test_settle(struct kunit *test, struct ssw_slots *slots)
 	ssw_token_release(slots);
 }
 
-/* All good slots can be had, once each; none that is bad; then all come back. */
+/* Each good slot is allocated once, and no bad one. Then all are freed. */
 static void ssw_test_space_fill(struct kunit *test)
 {
-	/* With a duplicate, the header, one beyond the end, and a last cluster. */
+	/* With a duplicate and the header. The last cluster is not a whole one. */
 	static const u32 bad[] = { 5000, 700, 513, 513, 0, 1030, 511 };
 	const unsigned int nr = 10 * SSW_CLUSTER_SLOTS + 100;
 	struct ssw_slots *slots = ssw_test_space(test, nr, bad, ARRAY_SIZE(bad));
@@ -238,7 +238,7 @@ static void ssw_test_space_fill(struct kunit *test)
 	}
 }
 
-/* Blocks of all orders are aligned, do not overlap, and come back whole. */
+/* Blocks of all orders are aligned, do not overlap, and are freed whole. */
 static void ssw_test_space_orders(struct kunit *test)
 {
 	const unsigned int nr = 64 * SSW_CLUSTER_SLOTS;
@@ -264,7 +264,7 @@ static void ssw_test_space_orders(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slots->nr_tables, 0);
 }
 
-/* One after the other in a cluster, and the next cluster is not the neighbour. */
+/* Slots of a cluster are handed out in sequence, and the next cluster is not adjacent. */
 static void ssw_test_space_sequential(struct kunit *test)
 {
 	struct ssw_slots *slots = ssw_test_space(test, 32 * SSW_CLUSTER_SLOTS, NULL, 0);
@@ -286,7 +286,7 @@ static void ssw_test_space_sequential(struct kunit *test)
 	}
 }
 
-/* What others are likely to want back is neither among the own nor another lane's. */
+/* A lane shares no cluster with the CPU's own pages, nor with another lane. */
 static void ssw_test_space_lanes(struct kunit *test)
 {
 	struct ssw_slots *slots = ssw_test_space(test, 8 * SSW_CLUSTER_SLOTS, NULL, 0);
@@ -310,7 +310,7 @@ static void ssw_test_space_lanes(struct kunit *test)
 	}
 }
 
-/* Free slots without a block: said so, and single slots are still to be had. */
+/* With free slots but no block, the result says so, and single slots are allocated. */
 static void ssw_test_space_no_block(struct kunit *test)
 {
 	const unsigned int nr = 4 * SSW_CLUSTER_SLOTS;
@@ -326,13 +326,13 @@ static void ssw_test_space_no_block(struct kunit *test)
 	for (n = 0; n < nr / 2; n++)
 		KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, slots, 0, &slot), (int)SSW_OK);
 	KUNIT_EXPECT_FALSE(test, slots->full);
-	/* Even before a single slot is refused. */
+	/* Full, even before a single slot is refused. */
 	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, slots, 1, &slot), (int)SSW_FULL);
 	for (slot = 1; slot < nr; slot++)
 		ssw_test_free(test, slots, slot, 1);
 }
 
-/* Without memory for a table: what is there is used up, then the area is full. */
+/* Without memory for a table, only clusters that have one serve. */
 static void ssw_test_space_no_table(struct kunit *test)
 {
 	struct ssw_slots *slots = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
@@ -357,7 +357,7 @@ static void ssw_test_space_no_table(struct kunit *test)
 	ssw_test_free(test, slots, other, 16);
 }
 
-/* A closed area gives nothing and takes everything back. */
+/* A closed area hands out nothing, and its slots can be freed. */
 static void ssw_test_space_closed(struct kunit *test)
 {
 	struct ssw_slots *slots = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
@@ -371,7 +371,7 @@ static void ssw_test_space_closed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slots->nr_tables, 0);
 }
 
-/* What is emptied is discarded before it is used again, unless it is needed. */
+/* An emptied cluster is discarded before it is used again, unless it is needed. */
 static void ssw_test_space_discard(struct kunit *test)
 {
 	static const u32 bad[] = { SSW_CLUSTER_SLOTS + 3 };
@@ -413,7 +413,7 @@ static void ssw_test_space_discard(struct kunit *test)
 	}
 }
 
-/* Tasks are done in the order in which they were queued, a batch at a time. */
+/* Requests are served in the order in which they were queued, a batch at a time. */
 static void ssw_test_queue_order(struct kunit *test)
 {
 	struct ssw_slots *slots = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
@@ -450,7 +450,7 @@ static void ssw_test_queue_order(struct kunit *test)
 		ssw_test_free(test, slots, req[i].slot, 1);
 }
 
-/* At most one byte a slot while nothing is in use, and 16 for each that is. */
+/* At most one byte per slot while none is in use, and 16 for each in use. */
 static void ssw_test_space_memory(struct kunit *test)
 {
 	const unsigned int nr = 256 * SSW_CLUSTER_SLOTS;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An area for the tests, and what must be true of it when it is at rest.
+ * An area for the tests, and the checks of it when it is at rest.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +147,7 @@ static bool test_cursor(const struct ssw_slots *slots, const struct ssw_cluster 
 	return false;
 }
 
-/* Is there a block of the cluster's order? */
+/* Return true if there is a free block of the cluster's order. */
 static bool test_block(struct ssw_slots *slots, struct ssw_cluster *ci)
 {
 	unsigned int nr = 1U << ci->order, at, i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Single interleavings, played by one thread: what a CPU does between two of
- * its own steps, others do in between. Each is a fault that was, or nearly was.
+ * Single interleavings, played by one thread: between two steps of one CPU it plays
+ * the steps of others. Each is a bug that was there, or nearly was.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static unsigned int get(struct ssw_slots *slots, unsigned int order)
 	return get_as(slots, order, 0);
 }
 
-/* The words only; the cluster does not know yet. */
+/* Free the words only; the cluster does not count them yet. */
 static void put_words(struct ssw_slots *slots, unsigned int slot, unsigned int nr)
 {
 	for (; nr; slot++, nr--) {
@@ -45,7 +45,7 @@ static void put(struct ssw_slots *slots, unsigned int slot, unsigned int nr)
 	ssw_cluster_freed(slots, ssw_slot_cluster(slots, slot), nr);
 }
 
-/* One page out, one in, again and again: one table is enough. */
+/* Swap one page out and in repeatedly: one table is enough. */
 static void case_one_by_one(void)
 {
 	struct ssw_slots *slots = test_slots_new(16 * SSW_CLUSTER_SLOTS, NULL, 0);
@@ -64,8 +64,8 @@ static void case_one_by_one(void)
 }
 
 /*
- * A cluster is at the end of one order's cursor, another order fills it, and
- * all of it is freed before the owner looks into the queue.
+ * A cluster is at the end of one order's cursor, and another order fills it. All of
+ * it is freed before the owner looks into the queue.
  */
 static void case_two_cursors(void)
 {
@@ -92,7 +92,7 @@ static void case_two_cursors(void)
 
 /*
  * A lane has a cluster of its own as long as there is an empty one, and then shares
- * what is left; one that two cursors are in is given up by both.
+ * the rest. If two cursors are in a cluster that ends, both leave it.
  */
 static void case_lanes(void)
 {
@@ -109,11 +109,11 @@ static void case_lanes(void)
 			  "slot %u", slot);
 	}
 	test_slots_check(slots);
-	/* Huge, whosever it is: there is one place left. */
+	/* A huge block ignores the lane: one cluster is left. */
 	i = get_as(slots, SSW_CLUSTER_SHIFT, 1);
 	put(slots, i, SSW_CLUSTER_SLOTS);
 	test_drain(slots);
-	/* All that there is, and both at the end take from the same cluster. */
+	/* Take all slots. At the end both cursors take from the same cluster. */
 	for (i = SSW_CLUSTER_SLOTS + 1; i < 3 * SSW_CLUSTER_SLOTS; i++)
 		get_as(slots, 0, i % 2);
 	ssw_check(test_alloc(slots, true, 0, 1, SSW_WORD_ONE, &i, NULL, NULL) == SSW_FULL,
@@ -142,8 +142,8 @@ static void case_lanes(void)
 }
 
 /*
- * Slots are freed and before that is counted, the owner uses them again: more
- * are counted as used than are, and the cluster is taken to be full.
+ * The owner takes freed slots again before the frees are counted. Then too many slots
+ * are counted as used, and the cluster looks full.
  */
 static void case_counted_twice(void)
 {
@@ -177,9 +177,9 @@ static void case_counted_twice(void)
 }
 
 /*
- * Two free slots of a full cluster. The first one has lowered the count, and is
- * slow to queue the cluster. The second queues it, it is found empty and goes
- * to be discarded. Now the first queues it, too: that must not end the discard.
+ * Two CPUs free slots of a full cluster. The first one has lowered the count, and is
+ * slow to queue the cluster. The second queues it, the owner finds it empty, and its
+ * discard begins. Now the first queues it, too: that must not end the discard.
  */
 static void case_late_notice(void)
 {
@@ -216,7 +216,7 @@ static void case_late_notice(void)
 	test_slots_free(slots);
 }
 
-/* Take all in pairs, and give back one of each: free slots, but no pair. */
+/* Take all slots in pairs, and free one of each: free slots, but no pair. */
 static struct ssw_slots *halves(unsigned int clusters)
 {
 	struct ssw_slots *slots = test_slots_new(clusters * SSW_CLUSTER_SLOTS, NULL, 0);
@@ -254,8 +254,8 @@ static enum ssw_result get_pair(struct ssw_slots *slots, unsigned int *slot)
 }
 
 /*
- * That there is no pair is found out a few clusters at a time, and then known until
- * a slot is freed. Single slots are found meanwhile.
+ * Requests search for a pair a few clusters at a time. Then it is known that there is
+ * none, until a slot is freed. Single slots are found meanwhile.
  */
 static void case_no_block(void)
 {
@@ -276,14 +276,14 @@ static void case_no_block(void)
 		ssw_check(i > 1 && i < 40, "known after %u requests", i);
 		ssw_check(words == slots->nr_slots, "%u words read of %u", words,
 			  slots->nr_slots);
-		/* Not a reason to look again, as nothing was freed. */
+		/* No reason to search again, since no slot was freed. */
 		slot = get(slots, 0);
 		ssw_check(slot % 2, "slot %u", slot);
 		ssw_check(get_pair(slots, &again) == SSW_NO_BLOCK && !slots->scanned,
 			  "%u words", slots->scanned);
 		put(slots, slot, 1);
 	}
-	/* One is freed, in the cluster that was looked at first. */
+	/* Free one in the cluster that was searched first. */
 	put(slots, 20, 1);
 	for (i = 0; get_pair(slots, &slot) != SSW_OK; i++)
 		ssw_check(i < 40, "the pair is not found");
@@ -292,7 +292,7 @@ static void case_no_block(void)
 	halves_gone(slots);
 }
 
-/* Requests that read much are not all done with the token held once. */
+/* Requests that read many words are not all served in one drain. */
 static void case_scan_limit(void)
 {
 	struct ssw_slots *slots = halves(20 * 8);

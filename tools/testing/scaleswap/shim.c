@@ -3,11 +3,11 @@
  * The little of the kernel that slot.c, cluster.c and deleg.c need, for user
  * space: memory, RCU, and a way to fail.
  *
- * RCU: a reader notes the number of the grace period that it began in, and a
- * grace period ends when no reader of an earlier one is left. Memory is really
- * given back, so that AddressSanitizer sees a use after it. Nothing here is
- * more ordered than it has to be, or ThreadSanitizer would miss what the code
- * under test owes.
+ * RCU: a reader notes the number of the grace period that it began in. A grace
+ * period ends when no reader of an earlier one is left. Memory is really
+ * freed, so that AddressSanitizer sees a use after it. Nothing here is more
+ * ordered than it has to be. Otherwise ThreadSanitizer would miss ordering that
+ * the code under test lacks.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -164,7 +164,7 @@ void rcu_read_lock(void)
 	if (ssw_rcu_nest++)
 		return;
 	ssw_check(ssw_reader_at >= 0, "thread is not known");
-	/* Full barrier: noted before anything is read. */
+	/* Full barrier: the reader notes the period before it reads anything. */
 	__atomic_exchange_n(&ssw_reader[ssw_reader_at].since,
 			    __atomic_load_n(&ssw_period, __ATOMIC_RELAXED),
 			    __ATOMIC_SEQ_CST);
@@ -207,7 +207,7 @@ void call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head))
 		;
 }
 
-/* Waits a grace period and does what had been queued before. */
+/* Wait for a grace period and run the callbacks that had been queued before. */
 void rcu_barrier(void)
 {
 	struct rcu_head *head;

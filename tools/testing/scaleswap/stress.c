@@ -2,22 +2,22 @@
 /*
  * Many threads do to a few small areas all that CPUs do to per-core ones.
  *
- * Workers are home to one area and foreign to the others. They allocate blocks
- * of all orders, refer to slots, put them into the swap cache and take them out,
- * pass references on to each other, and free what loses its last one. They look
- * at slots that they know nothing of, as readahead does. One thread is the
- * delegator, with discards. One turns areas off and on.
+ * Each worker is local to one area and remote to the others. It allocates blocks
+ * of all orders, refers to slots, puts them into the swap cache and takes them out.
+ * It passes references on to other workers, and frees a slot that loses its last
+ * one. It looks at slots that it knows nothing of, as readahead does. One thread is
+ * the delegator, with discards. One turns areas off and on.
  *
- * Of each slot the one who allocated it is noted in plain memory, as if that were
- * what is on the device. So a slot given out twice, freed twice or freed while
- * referred to is found, and where it is only a matter of ordering,
- * ThreadSanitizer sees two accesses that nothing orders. Every now and then all
- * threads stop, and what must be true of an area at rest is checked.
+ * The thread that allocated a slot notes that in plain memory, which stands for the
+ * data on the device. So a slot that is handed out twice, freed twice or freed while
+ * referred to is found. If only ordering is missing, ThreadSanitizer sees two
+ * accesses that nothing orders. Every now and then all threads stop, and the areas
+ * at rest are checked.
  *
  *   stress [-t THREADS] [-s SECONDS] [-m NTH] [-n NTH] [-b BATCH] [-r SEED]
  *
  * -m: every NTH allocation of memory fails; -n: at every NTH atomic operation, on
- * the average, another thread goes first; -b: as deleg/batch in sysfs.
+ * average, the thread yields to another one; -b: as deleg/batch in sysfs.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -41,11 +41,11 @@
 #define MAX_THREADS	60
 #define DISCARDING	(~0u)
 
-/* What stands for a per-core area; ssw_areas[type]. */
+/* Stands for a per-core area; ssw_areas[type]. */
 struct area {
 	struct ssw_slots *slots;
-	unsigned int *shadow;	/* by slot: who has it; plain on purpose */
-	int off;		/* hint: it is being turned off, so free your slots */
+	unsigned int *shadow;	/* by slot: the thread that has it; plain on purpose */
+	int off;		/* hint: in swapoff, so workers free their slots */
 };
 
 static struct area *areas[NR_AREAS];
@@ -96,7 +96,7 @@ static struct area *area_get(unsigned int type)
 	return rcu_dereference(areas[type]);
 }
 
-/* Whether a slot is bad, so that the areas differ. */
+/* Return true if a slot is bad. The areas differ in this. */
 static bool is_bad(unsigned int type, unsigned int slot, u64 *rand)
 {
 	switch (type) {
@@ -144,7 +144,7 @@ static void hold(struct worker *w, unsigned int type, unsigned int slot,
 	w->held[w->nr_held++] = h;
 }
 
-/* Slots in SSW_KIND_FREEING, as ssw_release() of swapmap.c does it. */
+/* Free slots in SSW_KIND_FREEING, as ssw_release() of swapmap.c does. */
 static void release(struct worker *w, struct area *area, unsigned int slot,
 		    unsigned int nr, unsigned int gen)
 {
@@ -267,7 +267,7 @@ out:
 	rcu_read_unlock();
 }
 
-/* One more reference, as fork does. */
+/* Add a reference, as fork does. */
 static void fork_one(struct worker *w, struct held *h)
 {
 	struct area *area;
@@ -283,7 +283,7 @@ static void fork_one(struct worker *w, struct held *h)
 	hold(w, h->type, h->slot, h->nr, h->gen, false, false);
 }
 
-/* A slot that is referred to gets into the swap cache. */
+/* Put a slot that is referred to into the swap cache. */
 static void cache_one(struct worker *w, struct held *h)
 {
 	unsigned int slot = h->slot + below(&w->rand, h->nr);
@@ -301,7 +301,7 @@ static void cache_one(struct worker *w, struct held *h)
 	rcu_read_unlock();
 }
 
-/* A slot that the caller knows nothing of. */
+/* Put slots that the caller knows nothing of into the swap cache. */
 static void readahead(struct worker *w)
 {
 	unsigned int type = below(&w->rand, NR_AREAS), slot;
@@ -326,7 +326,7 @@ out:
 	rcu_read_unlock();
 }
 
-/* As swapoff looks for slots in use. */
+/* Look for a slot in use, as swapoff does. */
 static void scan(struct worker *w)
 {
 	struct area *area;
@@ -348,7 +348,7 @@ static struct held *box_swap(u64 *rand, struct held *h)
 	return __atomic_exchange_n(&boxes[below(rand, NR_BOXES)], h, __ATOMIC_ACQ_REL);
 }
 
-/* Somebody else is to go on with it. */
+/* Pass a reference on to another thread. */
 static void pass_on(struct worker *w, unsigned int at)
 {
 	struct held *h = box_swap(&w->rand, w->held[at]);
@@ -438,7 +438,7 @@ static void step(struct worker *w)
 	}
 }
 
-/* Everybody comes here after each round, and the main thread checks meanwhile. */
+/* All threads wait here after each round, and the main thread checks meanwhile. */
 static bool round_end(void)
 {
 	pthread_barrier_wait(&barrier);
@@ -620,7 +620,7 @@ static void check_all(void)
 	}
 }
 
-/* Nothing is in use. Every slot can be allocated, and only once. */
+/* Check that no slot is in use, and that each can be allocated, and only once. */
 static void check_empty(struct worker *w, unsigned int type)
 {
 	struct area *area = areas[type];

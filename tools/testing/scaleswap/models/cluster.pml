@@ -2,15 +2,17 @@
 /*
  * cluster.c: barriers B, C, E and F of slot_types.h, and a cluster's life.
  *
- * One cluster of a few slots. An owner allocates single slots, others free them,
- * a delegator works off the queue, trims and discards. What the owner stores
- * gets to memory when it likes and in any order, unless a barrier says otherwise:
- * each of the four variables that others read has a store buffer, that a process
- * of its own empties. What others do is read-modify-write and loads after it, so
+ * One cluster of a few slots. An owner allocates single slots, other processes free
+ * them, and a delegator drains the queue, trims and discards. The owner's stores
+ * reach memory at any time and in any order, unless a barrier says otherwise: each of
+ * the four variables that other processes read has a store buffer, which a process
+ * of its own empties. The other processes do a read-modify-write and then loads, so
  * they need no buffer.
  *
- * When nobody has anything to do any more, slot_types.h's invariants 3 and 4 hold, no
- * empty cluster is forgotten, and the area is not said to be full if it is not.
+ * When no process can go on, slot_types.h's invariants 3 and 4 hold. No empty cluster
+ * is forgotten, and the area is not marked as full if it is not.
+ *
+ * PART is SSW_CL_NONFULL, STALE is SSW_CL_DISCARD, DISC is SSW_CL_DISCARDING.
  *
  * run: ok
  * run: error -DNO_B
@@ -39,13 +41,13 @@ bit queued, area_full, inq;
 bit quiet;
 bit seen;			/* the current search found no slot here */
 
-/* The owner's: what it knows, and what is still in its store buffers. */
+/* The owner's own values, and which of them are still in its store buffers. */
 mtype st = FREE;
 bit wait_state, wait_queued, wait_full, full_val, wait_quiet;
 bit backlog, cur;
 bit held_token;
 
-byte held;			/* slots that somebody has, and may free */
+byte held;			/* slots that a process has, and may free */
 bit discarding;
 
 inline flush()
@@ -258,7 +260,7 @@ active [2] proctype freer()
 	bit old;
 
 end:	do
-	:: break	/* and keeps what is held */
+	:: break	/* and keeps its slots */
 	:: atomic { held > 0 -> held-- };
 		/* ssw_slot_free(), ssw_cluster_freed(), ssw_cluster_queue() */
 		nfree++;
@@ -342,7 +344,7 @@ active proctype delegator()
 	od
 }
 
-/* Nobody can go on. */
+/* No process can go on. */
 active proctype at_rest()
 {
 	timeout;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * deleg.c: the token, the queue and the tasks in it.
+ * deleg.c: the token, the queue and the requests in it.
  *
- * Requesters queue a task and try for the token until the task is done. A home
- * CPU takes the token for itself, and works off some of the queue first. The
- * queue is the linked list that it is, so that a task whose requester is gone
- * must not be read.
+ * A requester queues a request and tries for the token until the request is done. A
+ * home CPU takes the token for itself, and drains some of the queue first. The queue
+ * is a linked list, as in deleg.c. So a request whose requester is gone must not be
+ * read.
  *
- * Safety: one owner at a time; a task is done once, while its requester waits,
- * and its result is there when it is done; none is lost. Liveness: every
- * requester gets through, if only every process that can go on does (weak
- * fairness), whether or not the home CPU does anything.
+ * Safety: one owner at a time. A request is done once, while its requester waits,
+ * and its result is there when it is done. None is lost. Liveness: every requester
+ * completes if every process that can go on does so (weak fairness), whether or not
+ * the home CPU does anything.
  *
  * run: ok
  * run: ok -DN=3 -DTURNS=1
@@ -30,14 +30,14 @@
 byte first = NIL;	/* of the queue; entries are numbers of requesters */
 byte backlog = NIL;
 byte next[N];
-bool live[N];		/* the task is on the stack of a requester that waits */
+bool live[N];		/* the request is on the stack of a requester that waits */
 bool done[N];
 bool result[N];
 bit held;
 byte owners;
 byte finished;
 
-/* Reversing a list that nobody else sees is one step. */
+/* Reversing a list that no other process sees is one step. */
 inline take_all()
 {
 	d_step {
@@ -152,7 +152,7 @@ end_wait:	do
 		od;
 		got = false;
 		assert(result[me]);
-		/* It returns: what is on the stack becomes something else. */
+		/* The requester returns, and its stack is reused. */
 		d_step { live[me] = false; next[me] = NIL };
 		turn++
 	od;
@@ -193,7 +193,7 @@ init {
 		od;
 		run home()
 	}
-	/* Everybody is through. */
+	/* All processes are done. */
 	_nr_pr == 1;
 	assert(finished == N && first == NIL && backlog == NIL && !held)
 }

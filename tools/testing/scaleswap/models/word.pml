@@ -2,12 +2,12 @@
 /*
  * slot.h and the compare-and-exchange loops of slot.c: one slot.
  *
- * The owner allocates the slot; who gets it refers to it and lets go of the swap
- * cache; others add and drop references, take the slot into the swap cache and out,
- * and look at it without knowing anything of it. What is true of the slot is kept
- * beside the word: how many references there are, and whether somebody has the
- * cache. It is torn down once per use, by one, when there is neither; and it is not
- * allocated before that is over.
+ * The owner allocates the slot. The allocator refers to it and drops the swap cache.
+ * Other processes add and drop references, take the slot into the swap cache and out,
+ * and look at it without knowing anything of it. Beside the word, the model keeps how
+ * many references there are, and whether a process has the cache. When there is
+ * neither, one process tears the slot down, once per use. The slot is not allocated
+ * before that is complete.
  *
  * The word is a number, as in the kernel: a compare-and-exchange succeeds if the
  * slot has been freed and allocated meanwhile and looks the same (ABA).
@@ -29,11 +29,11 @@
 #define REFS(w)		(((w) >> 1) < 2 -> 0 : ((w) >> 1) - 1)
 
 byte word;
-byte refs;			/* references that somebody has, */
-byte loose;			/* of these, those that anybody may drop */
-bit cached;			/* somebody has the cache */
+byte refs;			/* references that a process has, */
+byte loose;			/* of these, those that any process may drop */
+bit cached;			/* a process has the cache */
 bit tearing;
-bit device;			/* what is on the device belongs to somebody */
+bit device;			/* the data on the device is in use */
 byte allocs;
 
 inline tear_down()
@@ -90,7 +90,7 @@ inline dup()
 	od
 }
 
-/* Sets got. Whoever calls it need not have a reference. */
+/* Sets got. The caller need not have a reference. */
 inline cache()
 {
 	got = false;
@@ -146,7 +146,7 @@ inline if_last()
 	d_step { old = 0; new = 0; got = false }
 }
 
-/* Allocates, refers to the slot once or twice or not at all, lets go of the cache. */
+/* Allocates, refers to the slot once or twice or not at all, drops the cache. */
 active proctype allocator()
 {
 	byte old, new;
