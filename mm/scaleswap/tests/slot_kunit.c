@@ -130,7 +130,7 @@ static void ssw_test_word_excl(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_word_excl(1, 1ULL << 36), SSW_WORD_ONE);
 }
 
-static void ssw_test_space_free(void *slots)
+static void ssw_test_slots_free(void *slots)
 {
 	ssw_slots_free(slots);
 }
@@ -141,7 +141,7 @@ static struct ssw_slots *ssw_test_space(struct kunit *test, unsigned int nr,
 	struct ssw_slots *slots = ssw_slots_alloc(nr, bad, nr_bad);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(slots));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, ssw_test_space_free, slots));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, ssw_test_slots_free, slots));
 	slots->closed = false;
 	return slots;
 }
@@ -208,7 +208,7 @@ static void ssw_test_settle(struct kunit *test, struct ssw_slots *slots)
 }
 
 /* Each good slot is allocated once, and no bad one. Then all are freed. */
-static void ssw_test_space_fill(struct kunit *test)
+static void ssw_test_slots_fill(struct kunit *test)
 {
 	/* With a duplicate and the header. The last cluster is not a whole one. */
 	static const u32 bad[] = { 5000, 700, 513, 513, 0, 1030, 511 };
@@ -239,7 +239,7 @@ static void ssw_test_space_fill(struct kunit *test)
 }
 
 /* Blocks of all orders are aligned, do not overlap, and are freed whole. */
-static void ssw_test_space_orders(struct kunit *test)
+static void ssw_test_slots_orders(struct kunit *test)
 {
 	const unsigned int nr = 64 * SSW_CLUSTER_SLOTS;
 	struct ssw_slots *slots = ssw_test_space(test, nr, NULL, 0);
@@ -265,7 +265,7 @@ static void ssw_test_space_orders(struct kunit *test)
 }
 
 /* Slots of a cluster are handed out in sequence, and the next cluster is not adjacent. */
-static void ssw_test_space_sequential(struct kunit *test)
+static void ssw_test_slots_sequential(struct kunit *test)
 {
 	struct ssw_slots *slots = ssw_test_space(test, 32 * SSW_CLUSTER_SLOTS, NULL, 0);
 	unsigned int slot, prev, jumps = 0;
@@ -287,7 +287,7 @@ static void ssw_test_space_sequential(struct kunit *test)
 }
 
 /* A lane shares no cluster with the CPU's own pages, nor with another lane. */
-static void ssw_test_space_lanes(struct kunit *test)
+static void ssw_test_slots_lanes(struct kunit *test)
 {
 	struct ssw_slots *slots = ssw_test_space(test, 8 * SSW_CLUSTER_SLOTS, NULL, 0);
 	unsigned long clusters[SSW_NR_LANES + 1] = {};
@@ -311,7 +311,7 @@ static void ssw_test_space_lanes(struct kunit *test)
 }
 
 /* With free slots but no block, the result says so, and single slots are allocated. */
-static void ssw_test_space_no_block(struct kunit *test)
+static void ssw_test_slots_no_block(struct kunit *test)
 {
 	const unsigned int nr = 4 * SSW_CLUSTER_SLOTS;
 	struct ssw_slots *slots = ssw_test_space(test, nr, NULL, 0);
@@ -333,7 +333,7 @@ static void ssw_test_space_no_block(struct kunit *test)
 }
 
 /* Without memory for a table, only clusters that have one serve. */
-static void ssw_test_space_no_table(struct kunit *test)
+static void ssw_test_slots_no_table(struct kunit *test)
 {
 	struct ssw_slots *slots = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
 	struct ssw_request req = { .word = SSW_WORD_CACHE, .no_table = true };
@@ -358,7 +358,7 @@ static void ssw_test_space_no_table(struct kunit *test)
 }
 
 /* A closed area hands out nothing, and its slots can be freed. */
-static void ssw_test_space_closed(struct kunit *test)
+static void ssw_test_slots_closed(struct kunit *test)
 {
 	struct ssw_slots *slots = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
 	unsigned int slot, other;
@@ -372,7 +372,7 @@ static void ssw_test_space_closed(struct kunit *test)
 }
 
 /* An emptied cluster is discarded before it is used again, unless it is needed. */
-static void ssw_test_space_discard(struct kunit *test)
+static void ssw_test_slots_discard(struct kunit *test)
 {
 	static const u32 bad[] = { SSW_CLUSTER_SLOTS + 3 };
 	const unsigned int nr = 6 * SSW_CLUSTER_SLOTS;
@@ -451,7 +451,7 @@ static void ssw_test_queue_order(struct kunit *test)
 }
 
 /* At most one byte per slot while none is in use, and 16 for each in use. */
-static void ssw_test_space_memory(struct kunit *test)
+static void ssw_test_slots_memory(struct kunit *test)
 {
 	const unsigned int nr = 256 * SSW_CLUSTER_SLOTS;
 	struct ssw_slots *slots = ssw_test_space(test, nr, NULL, 0);
@@ -473,16 +473,16 @@ static void ssw_test_space_memory(struct kunit *test)
 static struct kunit_case ssw_slots_test_cases[] = {
 	KUNIT_CASE(ssw_test_word_transitions),
 	KUNIT_CASE(ssw_test_word_excl),
-	KUNIT_CASE(ssw_test_space_fill),
-	KUNIT_CASE(ssw_test_space_orders),
-	KUNIT_CASE(ssw_test_space_sequential),
-	KUNIT_CASE(ssw_test_space_lanes),
-	KUNIT_CASE(ssw_test_space_no_block),
-	KUNIT_CASE(ssw_test_space_no_table),
-	KUNIT_CASE(ssw_test_space_closed),
-	KUNIT_CASE(ssw_test_space_discard),
+	KUNIT_CASE(ssw_test_slots_fill),
+	KUNIT_CASE(ssw_test_slots_orders),
+	KUNIT_CASE(ssw_test_slots_sequential),
+	KUNIT_CASE(ssw_test_slots_lanes),
+	KUNIT_CASE(ssw_test_slots_no_block),
+	KUNIT_CASE(ssw_test_slots_no_table),
+	KUNIT_CASE(ssw_test_slots_closed),
+	KUNIT_CASE(ssw_test_slots_discard),
 	KUNIT_CASE(ssw_test_queue_order),
-	KUNIT_CASE(ssw_test_space_memory),
+	KUNIT_CASE(ssw_test_slots_memory),
 	{}
 };
 

@@ -198,7 +198,7 @@ static void case_late_notice(void)
 	test_drain(slots);
 	ssw_check(ci->state == SSW_CL_DISCARD, "state %u", ci->state);
 	test_token_get(slots);
-	ssw_check(ssw_cluster_to_discard(slots) == ci, "no stale cluster");
+	ssw_check(ssw_cluster_to_discard(slots) == ci, "no cluster to discard");
 	ssw_token_release(slots);
 
 	ssw_cluster_queue(slots, ci);

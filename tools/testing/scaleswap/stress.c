@@ -480,7 +480,7 @@ static void discard(struct area *area, struct ssw_cluster *ci)
 	nr_discards++;
 }
 
-static void look_after(struct area *area)
+static void service(struct area *area)
 {
 	struct ssw_slots *slots = area->slots;
 	struct ssw_cluster *ci;
@@ -518,7 +518,7 @@ static void *delegator_fn(void *arg)
 
 			pthread_mutex_lock(&users[type]);
 			if (areas[type])
-				look_after(areas[type]);
+				service(areas[type]);
 			pthread_mutex_unlock(&users[type]);
 			if (!below(&rand, 8))
 				rcu_barrier();
@@ -531,7 +531,7 @@ static void *delegator_fn(void *arg)
 
 /* ---- swapoff and swapon ---- */
 
-static unsigned int space_used(struct ssw_slots *slots)
+static unsigned int slots_used(struct ssw_slots *slots)
 {
 	unsigned int used = 0;
 
@@ -559,7 +559,7 @@ static void swapoff(struct worker *w, unsigned int type)
 	synchronize_rcu();
 	allocated = READ_ONCE(area->slots->allocated);
 	WRITE_ONCE(area->off, 1);
-	while (space_used(area->slots) && !READ_ONCE(stop)) {
+	while (slots_used(area->slots) && !READ_ONCE(stop)) {
 		struct held *h = box_swap(&w->rand, NULL);
 
 		if (h)
@@ -569,7 +569,7 @@ static void swapoff(struct worker *w, unsigned int type)
 	}
 	ssw_check(READ_ONCE(area->slots->allocated) == allocated,
 		  "allocated from an area that is off");
-	if (space_used(area->slots)) {
+	if (slots_used(area->slots)) {
 		nr_swapoff_failed++;
 		WRITE_ONCE(area->off, 0);
 		WRITE_ONCE(area->slots->closed, false);
@@ -614,8 +614,8 @@ static void check_all(void)
 
 		for (i = 0; i < area->slots->nr_slots; i++)
 			nr += !!area->shadow[i];
-		ssw_check(nr == space_used(area->slots), "area %u: %u slots in use, counted %u",
-			  t, nr, space_used(area->slots));
+		ssw_check(nr == slots_used(area->slots), "area %u: %u slots in use, counted %u",
+			  t, nr, slots_used(area->slots));
 		test_slots_check(area->slots);
 	}
 }
@@ -629,8 +629,8 @@ static void check_empty(struct worker *w, unsigned int type)
 	enum ssw_result result;
 
 	WRITE_ONCE(stop, 0);
-	look_after(area);
-	ssw_check(!space_used(slots), "area %u", type);
+	service(area);
+	ssw_check(!slots_used(slots), "area %u", type);
 	ssw_check(!slots->nr_tables, "area %u: %u tables", type, slots->nr_tables);
 	for (i = 0; i < slots->nr_clusters; i++)
 		ssw_check(slots->cluster[i].state == SSW_CL_FREE ||
@@ -655,7 +655,7 @@ static void check_empty(struct worker *w, unsigned int type)
 				       sizeof(struct held)));
 	}
 	rcu_read_unlock();
-	look_after(area);
+	service(area);
 	ssw_check(!slots->nr_tables, "area %u: %u tables", type, slots->nr_tables);
 	area_free(area);
 }

@@ -711,7 +711,7 @@ static long long oom_kills(void)
 }
 
 /* One pass over the workers. False: something is wrong. */
-static bool look_after(uint64_t *lives)
+static bool service(uint64_t *lives)
 {
 	bool good = true;
 
@@ -953,7 +953,7 @@ int main(int argc, char **argv)
 		disturbers[n++] = start(disturb_switches, 104);
 	while (good && now_s() - t0 < opt.seconds) {
 		usleep(500000);
-		good = look_after(lives);
+		good = service(lives);
 		if ((now_s() - t0) / 60 != minute) {
 			minute = (now_s() - t0) / 60;
 			status_line(t0, "minute");
@@ -974,7 +974,7 @@ int main(int argc, char **argv)
 		time_t from = now_s();
 
 		while (sh->slot[i].pid > 0) {
-			good = look_after(lives) && good;
+			good = service(lives) && good;
 			if (now_s() - from > opt.watchdog)
 				hang(kinds[sh->slot[i].kind], sh->slot[i].pid);
 			usleep(20000);
