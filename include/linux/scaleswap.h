@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ScaleSwap: what the kernel outside of mm/ calls, and what a driver offers.
+ * ScaleSwap: calls from outside of mm/, and operations of a driver.
  *
- * Every call into mm/scaleswap is behind a static key that is off unless the
- * kernel was booted with scaleswap=on, and is an empty stub when
- * CONFIG_SCALESWAP is not set, so callers need no #ifdef. The calls of mm/ are
- * in mm/scaleswap/hooks.h.
+ * Every call into mm/scaleswap is behind a static key, which is off unless the
+ * boot parameter scaleswap= turns it on. Without CONFIG_SCALESWAP it is an
+ * empty stub, so callers need no #ifdef. The calls of mm/ are in
+ * mm/scaleswap/hooks.h.
  */
 #ifndef _LINUX_SCALESWAP_H
 #define _LINUX_SCALESWAP_H
@@ -27,14 +27,14 @@ struct mm_struct;
 #define PAGEMAP_SWP_HIGH_SHIFT	52
 
 /**
- * scaleswap_pagemap_code - swap type as /proc/PID/pagemap shows it
+ * scaleswap_pagemap_code - encode a swap type as /proc/PID/pagemap shows it
  * @type: swap type, 0 to (1 << MAX_SWAPFILES_SHIFT) - 1; the ones from
  *        MAX_SWAPFILES on are not swap areas (migration entries and so on)
  *
- * Codes 0 to 31 mean what they mean in a kernel with a 5-bit type, so no
- * reader has to change to understand what it understood before: the low ones
- * are areas, the top ones the special entries. All further areas get codes
- * from 32 up, which no such kernel shows.
+ * Codes 0 to 31 mean the same as in a kernel with a 5-bit type. The low ones
+ * are areas, the top ones the special entries. So no reader has to change to
+ * understand these. All further areas get codes from 32 up, which no such
+ * kernel shows.
  *
  * Context: any.
  * Return: the code, 0 to 255.
@@ -52,7 +52,7 @@ static inline unsigned int scaleswap_pagemap_code(unsigned int type)
 }
 
 /**
- * scaleswap_pagemap_frame - low 55 bits of a pagemap entry for a swap entry
+ * scaleswap_pagemap_frame - make the low 55 bits of a pagemap entry for a swap entry
  * @type: swap type
  * @offset: swap offset in pages, below 2^47
  *
@@ -76,10 +76,11 @@ void __scaleswap_mm_init(struct mm_struct *mm);
 void __scaleswap_mm_free(struct mm_struct *mm);
 
 /**
- * scaleswap_on - was the kernel booted with scaleswap=on?
+ * scaleswap_on - check whether ScaleSwap is on
  *
  * Context: any.
- * Return: true if so; the same from early boot on.
+ * Return: true with scaleswap=on or a mechanism in scaleswap=; the same from
+ * early boot on.
  */
 static inline bool scaleswap_on(void)
 {
@@ -87,7 +88,7 @@ static inline bool scaleswap_on(void)
 }
 
 /**
- * scaleswap_mm_init - a new mm has no number
+ * scaleswap_mm_init - clear the number of a new mm
  * @mm: the mm, maybe copied from another
  *
  * Context: any.
@@ -99,7 +100,7 @@ static inline void scaleswap_mm_init(struct mm_struct *mm)
 }
 
 /**
- * scaleswap_mm_free - forget an mm that is being freed
+ * scaleswap_mm_free - release the number of an mm that is being freed
  * @mm: the mm, without page tables
  *
  * Context: any but interrupts.
@@ -129,28 +130,27 @@ static inline void scaleswap_mm_free(struct mm_struct *mm)
 
 /**
  * struct scaleswap_read_ops - direct reads, in struct block_device_operations
- * @probe: may reads of @bdev be tried at all? Asked at swapon, which may sleep;
- *         0 if so, -EOPNOTSUPP if this device never can, -ENOSPC if the controller
- *         has no queues to spare
- * @submit: have a page of @bdev read. @sector is of @bdev, which may be a
- *         partition. @folio is locked, of order 0, in the swap cache, and stays
- *         so until the driver calls scaleswap_read_done(), or has
+ * @probe: check whether reads of @bdev can be tried at all. Called at swapon, may
+ *         sleep. Returns 0 if so, -EOPNOTSUPP if this device never can, -ENOSPC if
+ *         the controller has no queues to spare
+ * @submit: submit the read of a page of @bdev. @sector is relative to @bdev, which
+ *         may be a partition. @folio is locked, of order 0, and in the swap cache.
+ *         It stays so until the driver calls scaleswap_read_done(), or has
  *         scaleswap_read_retry() called. Preemption may be on; does not sleep.
- *         0 if so, and @cookie is set, for @poll; -EBUSY if the queue is full,
+ *         Returns 0 and sets @cookie, for @poll. Or -EBUSY if the queue is full,
  *         -ENODEV if the controller is not live or the disk goes away or is
  *         frozen, -EOPNOTSUPP if it cannot after all, -EIO if the page could not
  *         be mapped for DMA. After an error nothing has happened to @folio
- * @poll: look for completed reads on the queue of @cookie, and complete all that
- *         there are. Does not sleep; interrupts are on. True if the read of @cookie
- *         is over (this or another call has completed it, or it was given up and is
- *         read again)
- * @reap: the same on all queues of @bdev's controller, for reads that nobody polls
- *         for any more. May be called as long as @bdev is open, also while the
- *         controller is being reset or removed. May sleep. How many reads are under
- *         way
+ * @poll: look for completed reads on the queue of @cookie, and complete them all.
+ *         Does not sleep; interrupts are on. Returns true if the read of @cookie is
+ *         complete, by this or another call, or was given up and is retried
+ * @reap: do the same on all queues of @bdev's controller, for reads that no thread
+ *         polls for any more. May be called as long as @bdev is open, also while
+ *         the controller is being reset or removed. May sleep. Returns the number
+ *         of reads in flight
  *
- * All but @probe are called only after that has said yes. @bdev is open for as long
- * as any of these may be called.
+ * All but @probe are called only after @probe has returned 0. @bdev is open for as
+ * long as any of these may be called.
  */
 struct scaleswap_read_ops {
 	int (*probe)(struct block_device *bdev);

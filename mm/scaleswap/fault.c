@@ -26,22 +26,22 @@
  * DOC: Rules of critical reads
  *
  * 1. A critical folio is locked and in the swap cache until its read completes. The code
- *    that finds the completion unlocks it: in the thread that polls, in another thread that
- *    polls the same queue, in the worker, or in the driver when it gives up. The thread that
- *    faulted only looks on. After polling it locks the folio as if it had not polled. So it
- *    may be killed in the middle: nothing of the read belongs to it. And as the folio is
- *    locked, its slot stays while the read is in flight, and with the slot the area and the
- *    block device.
+ *    that finds the completion unlocks it. That is the thread that polls, another thread
+ *    that polls the same queue, the worker or the driver. If the read is given up, the bio
+ *    of rule 3 does so. The thread that faulted only looks on. After polling it locks the
+ *    folio as if it had not polled. So it may be killed in the middle: nothing of the read
+ *    belongs to it. As the folio is locked, its slot stays while the read is in flight. So
+ *    do the area and the block device.
  * 2. The thread holds a reference on the area (si->users), or is swapoff itself. The worker
  *    holds references of its own for the reads that are handed over to it. Once swapoff
  *    waits for these references, none of the area's pages is in the swap cache or being
  *    read. A thread that sleeps before it polls, as readahead may, hands its read to the
- *    worker first, since it may be waiting for that very read.
- * 3. A read that fails in a driver is retried by an ordinary bio, and so is a read that a
- *    queue refuses since it can no longer poll. The folio stays locked. So errors and
- *    messages are the base kernel's. The retry may sleep until a queue is no longer
- *    frozen, and a queue may be frozen until the worker has found a read complete. So the
- *    worker does not retry, and does not share bios with the code that does.
+ *    worker first. The sleep may be a wait for that very read.
+ * 3. A read that fails in a driver is retried by an ordinary bio. So is a read that a queue
+ *    refuses since it can no longer poll. The folio stays locked. So errors and messages
+ *    are the base kernel's. The retry may sleep until a queue is no longer frozen, and a
+ *    queue may be frozen until the worker has found a read complete. So the worker does not
+ *    retry, and does not share bios with the code that does.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -74,24 +74,24 @@ unsigned int ssw_fault_mode = SSW_FAULT_AUTO;
 unsigned int ssw_fault_poll_us = SSW_FAULT_POLL_US;
 bool ssw_fault_readahead = true;
 
-/* Between two rounds of the worker, in microseconds: at first, and at most. */
+/* The worker's pause between two rounds, in microseconds: the first, and the longest. */
 #define SSW_REAP_US		20
 #define SSW_REAP_MAX_US		1000
 
-/* What swap_read_folio() is given as plug for a critical page; never followed. */
+/* Passed to swap_read_folio() as the plug of a critical page; never dereferenced. */
 #define SSW_CRITICAL		((struct swap_iocb *)-1UL)
 
 /**
  * struct ssw_read - a critical read, on the stack of the fault
- * @plug: SSW_CRITICAL, so that scaleswap_read_submit() knows it
- * @area: of the page
- * @mode: ssw_fault_mode, read once for a fault
- * @how: as which of enum ssw_fault_mode it was submitted: SSW_FAULT_DIRECT,
- *       SSW_FAULT_BIO, or SSW_FAULT_OFF if there is nothing to poll for
- * @cookie: of the driver, for SSW_FAULT_DIRECT
- * @rb: with a reference on its bio, for SSW_FAULT_BIO
- * @cb: in the thread's plug while it reads ahead, to know when it sleeps
- * @handed: handed over to the worker already
+ * @plug: SSW_CRITICAL, by which scaleswap_read_submit() recognizes the read
+ * @area: the page's area
+ * @mode: ssw_fault_mode, read once for each fault
+ * @how: how it was submitted: SSW_FAULT_DIRECT, SSW_FAULT_BIO, or SSW_FAULT_OFF if
+ *       there is nothing to poll for
+ * @cookie: the driver's, for SSW_FAULT_DIRECT
+ * @rb: the polled bio, with a reference, for SSW_FAULT_BIO
+ * @cb: in the thread's plug during readahead, to notice when the thread sleeps
+ * @handed: already handed over to the worker
  */
 struct ssw_read {
 	struct swap_iocb *plug;
@@ -105,12 +105,12 @@ struct ssw_read {
 };
 
 /**
- * struct ssw_read_bio - a polled bio and what goes with it
- * @node: in the list of those that are handed over
- * @retry: reads its page again, if the bio was refused
+ * struct ssw_read_bio - a polled bio and its state
+ * @node: in the list of bios handed over to the worker
+ * @retry: retries the read if the bio was refused
  * @si: the area, with a reference on its users, if handed over
- * @done: the folio is not the bio's any more
- * @bio: the bio; the last reference frees all of this
+ * @done: the bio has completed
+ * @bio: the bio; its last reference frees all of this
  */
 struct ssw_read_bio {
 	struct llist_node node;
@@ -124,14 +124,14 @@ static struct bio_set ssw_read_bios;
 static struct bio_set ssw_retry_bios;
 static struct workqueue_struct *ssw_reap_wq;
 static struct workqueue_struct *ssw_retry_wq;
-/* Polled bios, and areas with direct reads */
+/* Handed over to the worker: polled bios, and areas with direct reads */
 static LLIST_HEAD(ssw_reap_bios);
 static LLIST_HEAD(ssw_reap_areas);
 
 static void ssw_reap_work_fn(struct work_struct *work);
 static DECLARE_WORK(ssw_reap_work, ssw_reap_work_fn);
 
-/* Something new for the worker, which may be between two rounds. */
+/* Wakes the worker between two rounds when a read is handed over. */
 static DECLARE_WAIT_QUEUE_HEAD(ssw_reap_wait);
 static bool ssw_reap_fresh;
 
@@ -164,7 +164,7 @@ static void ssw_read_retry_end(struct bio *bio)
 
 /**
  * scaleswap_read_retry - read a page by an ordinary bio, after another way failed
- * @folio: as submitted, locked and in the swap cache; the driver is through with it
+ * @folio: as submitted, locked and in the swap cache; the driver no longer uses it
  *
  * Context: process context, may sleep, also until a queue is no longer frozen. So
  * the caller must hold nothing that a reset or removal of the device waits for.
@@ -185,7 +185,7 @@ void scaleswap_read_retry(struct folio *folio)
 EXPORT_SYMBOL_GPL(scaleswap_read_retry);
 
 /**
- * scaleswap_read_done - a direct read has brought its page
+ * scaleswap_read_done - complete a direct read that has brought its page
  * @folio: as submitted
  *
  * Context: any in which a folio can be unlocked; the driver does not touch @folio
@@ -200,7 +200,7 @@ EXPORT_SYMBOL_GPL(scaleswap_read_done);
 
 /* --- polled bios ------------------------------------------------------------ */
 
-/* An item each: one device may be frozen, and others not. */
+/* Each bio has its own work item: one device may be frozen, and others not. */
 static void ssw_read_bio_retry(struct work_struct *work)
 {
 	struct ssw_read_bio *rb = container_of(work, struct ssw_read_bio, retry);
@@ -208,7 +208,7 @@ static void ssw_read_bio_retry(struct work_struct *work)
 
 	ssw_fallback(raw_smp_processor_id(), SSW_FB_POLL_UNFIT, 0);
 	scaleswap_read_retry(folio);
-	/* Not before, or an item at the same address would wait for this one. */
+	/* Not before, or a new item at this address would wait for this one. */
 	bio_put(&rb->bio);
 }
 
@@ -218,7 +218,7 @@ static void ssw_read_bio_end(struct bio *bio)
 	struct folio *folio = bio_first_folio_all(bio);
 
 	if (unlikely(bio->bi_status == BLK_STS_NOTSUPP)) {
-		/* The queue cannot poll any more. To be done where it may sleep. */
+		/* The queue can no longer poll. Retry where sleeping is allowed. */
 		bio_get(bio);
 		INIT_WORK(&rb->retry, ssw_read_bio_retry);
 		queue_work(ssw_retry_wq, &rb->retry);
@@ -234,13 +234,13 @@ static bool ssw_read_bio_done(struct ssw_read_bio *rb)
 {
 	struct request_queue *q = bdev_get_queue(rb->bio.bi_bdev);
 
-	/* All three pair with the release in ssw_read_bio_end(). */
+	/* All three acquires pair with the release in ssw_read_bio_end(). */
 	if (smp_load_acquire(&rb->done))
 		return true;
 	/*
 	 * The bio has the number of a hardware queue, and a reset may leave the device with
-	 * fewer of them. It waits for the bio's request to end, and for this reference: so
-	 * with a bio that is still not done the queue of that number is there.
+	 * fewer of them. The reset waits for the bio's request to complete, and for this
+	 * reference. So while the bio is not done, the queue of that number exists.
 	 */
 	if (!percpu_ref_tryget(&q->q_usage_counter))
 		return false;
@@ -269,9 +269,9 @@ static void ssw_submit_bio(struct ssw_read *read, struct folio *folio,
 	bio_get(bio);
 	read->rb = rb;
 	/*
-	 * In a plug it would wait for an unplug that comes after the polling. What is
-	 * there already must not wait for this one, which may wait for a frozen queue;
-	 * nor this one for that.
+	 * In a plug this bio would wait for an unplug that comes after the polling. I/O
+	 * that is in the plug already must not wait for this bio, which may wait for a
+	 * frozen queue. Nor must this bio wait for that I/O.
 	 */
 	ssw_bio_batch_flush(false);
 	blk_flush_plug(plug, false);
@@ -288,11 +288,11 @@ static const struct scaleswap_read_ops *ssw_ops(const struct swap_info_struct *s
 }
 
 /*
- * What goes past the block layer must not go past a limit that somebody has set.
+ * Check for a limit that a direct read, which bypasses the block layer, would not respect.
  * Writeback throttling limits no reads. It judges by their latency how much may be written
- * meanwhile, and does not see these: it then throttles less than the drive would need. A
- * reference to the queue keeps the list of limits; if it is frozen the driver will find
- * that, too.
+ * meanwhile, and does not see direct reads. So it throttles less than the drive would need.
+ * A reference to the queue keeps the list of limits. If the queue is frozen, the driver
+ * finds that, too.
  */
 static bool ssw_queue_limited(struct request_queue *q)
 {
@@ -341,8 +341,8 @@ fallback:
 /* --- submit and wait -------------------------------------------------------- */
 
 /*
- * See scaleswap_read_submit(). Only swap_read_folio() calls it, and only for what
- * has to be read from the device.
+ * See scaleswap_read_submit(). Only swap_read_folio() calls it, and only for pages
+ * that have to be read from the device.
  */
 bool __scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
 			     struct swap_iocb **plug)
@@ -366,11 +366,11 @@ bool __scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
 		ssw_stat_add(SSW_READ_BIO, 1);
 	} else {
 		ssw_stat_add(SSW_READ_IRQ, 1);
-		/* Of a direct read that failed the reason is counted already. */
+		/* ssw_submit_direct() has counted why a direct read failed. */
 		if (!direct)
 			ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_POLL, 0);
 	}
-	/* The folio may be read by now, and have left its slot. */
+	/* By now the read may be complete, and the folio may have left its slot. */
 	trace_scaleswap_read(si->type, slot, read->how);
 	if (read->how == SSW_FAULT_OFF)
 		return false;
@@ -414,7 +414,7 @@ static void ssw_read_sleeps(struct blk_plug_cb *cb, bool from_schedule)
 	ssw_hand_over(read);
 }
 
-/* Read ahead; rule 2. The target is found in the cache. */
+/* Read ahead; rule 2. Readahead finds the critical page in the swap cache. */
 static void ssw_read_ahead(struct ssw_read *read, swp_entry_t entry, gfp_t gfp,
 			   struct mempolicy *mpol, pgoff_t ilx, struct vm_fault *vmf,
 			   ssw_readahead_fn vma_readahead)
@@ -422,10 +422,10 @@ static void ssw_read_ahead(struct ssw_read *read, swp_entry_t entry, gfp_t gfp,
 	struct blk_plug plug;
 	struct folio *folio;
 
-	/* Reclaim may wait for long, and writes; see also scaleswap_skip_busy(). */
+	/* Reclaim writes, and may wait for long; see also scaleswap_skip_busy(). */
 	gfp = (gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_NOWARN;
 
-	/* If there is a plug already, it is that one. */
+	/* If the task has a plug already, that one is used. */
 	blk_start_plug(&plug);
 	read->cb.callback = ssw_read_sleeps;
 	INIT_LIST_HEAD(&read->cb.list);
@@ -435,13 +435,13 @@ static void ssw_read_ahead(struct ssw_read *read, swp_entry_t entry, gfp_t gfp,
 				swap_cluster_readahead(entry, gfp, mpol, ilx);
 	if (folio)
 		folio_put(folio);
-	/* Off to the device, before polling. That may sleep, and hand the read over. */
+	/* Submit the batch before polling. That may sleep, and hand the read over. */
 	ssw_bio_batch_flush(true);
 	list_del(&read->cb.list);
 	/*
-	 * Requests in the plug wait for no queue: they have entered theirs. A callback in it,
-	 * as md leaves one in a plug from outside, submits bios, which may. It is called
-	 * with the plug's list empty, and would not find this read there.
+	 * Requests in the plug wait for no queue: they have entered theirs. A callback in the
+	 * plug submits bios, which may wait; md leaves one in a plug of an outer caller. It
+	 * is called with the plug's list empty, and would not find this read there.
 	 */
 	if (read->how != SSW_FAULT_OFF && !list_empty(&current->plug->cb_list))
 		ssw_hand_over(read);
@@ -450,9 +450,9 @@ static void ssw_read_ahead(struct ssw_read *read, swp_entry_t entry, gfp_t gfp,
 }
 
 /*
- * Poll, but not for long, and not if another task is to have the CPU: the scheduler asks for
- * it (need_resched()), or another task can run here. The scheduler lets that wait until
- * this one's time slice is over, which is longer than most reads.
+ * Poll for a limited time. Stop if the scheduler asks for the CPU (need_resched()), or if
+ * another task can run here. The scheduler would let that task wait until this one's time
+ * slice ends, which is longer than most reads.
  */
 static void ssw_read_wait(struct ssw_read *read, struct folio *folio)
 {
@@ -461,7 +461,7 @@ static void ssw_read_wait(struct ssw_read *read, struct folio *folio)
 	bool in_thrashing, done;
 	unsigned long pflags;
 
-	/* A stall, as if it slept: see folio_wait_bit_common(). */
+	/* Polling is a stall, as sleeping is: see folio_wait_bit_common(). */
 	if (workingset) {
 		delayacct_thrashing_start(&in_thrashing);
 		psi_memstall_enter(&pflags);
@@ -498,8 +498,8 @@ struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy 
 	bool allocated;
 
 	/*
-	 * Without an area, an entry is wrong and found to be. Who must not wait
-	 * must not poll: the read is only to be begun.
+	 * An entry without an area is bad, which readahead detects. A fault that
+	 * must not wait must not poll, either: it only starts the read.
 	 */
 	if (!area || read.mode == SSW_FAULT_OFF ||
 	    (vmf && vmf->flags & FAULT_FLAG_RETRY_NOWAIT))
@@ -507,7 +507,7 @@ struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy 
 				       swap_cluster_readahead(entry, gfp, mpol, ilx);
 
 	folio = __read_swap_cache_async(entry, gfp, mpol, ilx, &allocated, false);
-	/* If somebody else has just begun to read it, he reads ahead, too. */
+	/* If another task has already begun the read, it also reads ahead. */
 	if (!folio || !allocated)
 		return folio;
 	/* A file system that does its own I/O collects pages in the plug. */
@@ -522,7 +522,7 @@ struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy 
 
 /* --- the worker ------------------------------------------------------------- */
 
-/* Returns whether there is any left. */
+/* Poll each bio once. Return true if any is left. */
 static bool ssw_reap_bios_once(void)
 {
 	struct llist_node *first = llist_del_all(&ssw_reap_bios);
@@ -553,16 +553,19 @@ static bool ssw_reap_areas_once(void)
 		struct swap_info_struct *si = area->si;
 
 		/*
-		 * Who hands over a read after this finds the area not queued. The full
-		 * barrier lets reap() see those of whoever found it queued; pairs with
-		 * the atomic_xchg() of ssw_hand_over().
+		 * A thread that hands over a read after this finds the area not queued.
+		 * The full barrier lets reap() see the reads of threads that found it
+		 * queued. Pairs with the atomic_xchg() in ssw_hand_over().
 		 */
 		atomic_xchg(&area->reap_queued, 0);
-		/* Of others' reads, of which reap() knows, swapoff must not wait: rule 2. */
+		/*
+		 * reap() counts other areas' reads, too. Swapoff must not wait for those:
+		 * rule 2.
+		 */
 		if (ssw_ops(si)->reap(si->bdev) && !percpu_ref_is_dying(&si->users)) {
 			left = true;
 			if (!atomic_xchg(&area->reap_queued, 1)) {
-				/* With the reference that it had. */
+				/* The area keeps its reference on si->users. */
 				llist_add(&area->reap_node, &ssw_reap_areas);
 				continue;
 			}
@@ -584,12 +587,13 @@ static void ssw_reap_work_fn(struct work_struct *work)
 		if (!left)
 			return;
 		/*
-		 * What has taken that long may take long, unless it is new. Interruptible,
-		 * though no signal comes: a worker with nothing to do is no load.
+		 * A read that has taken long may take longer, so the pause grows until a new
+		 * one comes. The sleep is interruptible, though no signal comes: an idle
+		 * worker is no load.
 		 */
 		wait_event_interruptible_hrtimeout(ssw_reap_wait, READ_ONCE(ssw_reap_fresh),
 						   us * NSEC_PER_USEC);
-		/* There may be something new at each look. */
+		/* Each round may find new reads. */
 		cond_resched();
 		if (xchg(&ssw_reap_fresh, false))
 			us = SSW_REAP_US;
@@ -601,8 +605,8 @@ static void ssw_reap_work_fn(struct work_struct *work)
 /* --- areas ------------------------------------------------------------------ */
 
 /**
- * ssw_fault_area_init - see how pages of an area can be read
- * @area: a new area, which nobody uses yet
+ * ssw_fault_area_init - find out how pages of an area can be read
+ * @area: a new area, not in use yet
  *
  * Context: process context, may sleep.
  */
@@ -619,7 +623,7 @@ void ssw_fault_area_init(struct ssw_area *area)
 	if (area->fs_ops || !si->bdev)
 		goto out;
 	q = bdev_get_queue(si->bdev);
-	/* What only passes on to other devices inherits the flag, but does not poll. */
+	/* A device that only passes bios on inherits the flag, but does not poll. */
 	area->can_bio = queue_is_mq(q) && (q->limits.features & BLK_FEAT_POLL) &&
 			q->mq_ops->poll;
 	ops = ssw_ops(si);
@@ -633,7 +637,7 @@ out:
 }
 
 /**
- * scaleswap_fault_wanted - should drivers set up queues for direct reads?
+ * scaleswap_fault_wanted - tell drivers whether to set up queues for direct reads
  *
  * Context: any, from early in boot on.
  * Return: true with scaleswap=on or scaleswap=fault.
@@ -644,7 +648,7 @@ bool scaleswap_fault_wanted(void)
 }
 EXPORT_SYMBOL_GPL(scaleswap_fault_wanted);
 
-/* After the block layer has made its caches, and before drivers ask. */
+/* Set up critical reads, after the block layer has made its caches and before drivers ask. */
 static int __init ssw_fault_init(void)
 {
 	int err;
@@ -658,7 +662,7 @@ static int __init ssw_fault_init(void)
 	err = bioset_init(&ssw_retry_bios, BIO_POOL_SIZE, 0, BIOSET_NEED_BVECS);
 	if (err)
 		goto err_bios;
-	/* Faults wait for them, and memory may be what they bring. */
+	/* Faults wait for this work, and it may be needed to free memory. */
 	err = -ENOMEM;
 	ssw_reap_wq = alloc_workqueue("scaleswap_read", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI,
 				      1);

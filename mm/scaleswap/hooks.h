@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ScaleSwap: what the rest of mm calls; included by mm/internal.h.
+ * ScaleSwap: calls from the rest of mm; included by mm/internal.h and mm/swap.h.
  *
  * A call costs one static branch where ScaleSwap is off, and nothing without
  * CONFIG_SCALESWAP. <linux/scaleswap.h> is for the kernel outside of mm/, and
@@ -27,13 +27,13 @@ union swap_header;
 
 /* --- areas and slots --------------------------------------------------------- */
 
-/* log2 of the slots that share a swap address space, with its lock: a cluster */
+/* log2 of the slots that share a swap address space and its lock: a cluster */
 #define SCALESWAP_SWAPCACHE_SHIFT	9
 
 /*
- * What the swap code does for a per-core area: for types of which
- * scaleswap_bound() is true. Without CONFIG_SCALESWAP it never is, and then
- * these are declared but not called.
+ * Operations of the swap code on per-core areas: on types for which
+ * scaleswap_bound() is true. Without CONFIG_SCALESWAP it never is, so these are
+ * declared but not called.
  */
 void scaleswap_uncache(swp_entry_t entry, unsigned int nr);
 int scaleswap_duplicate(swp_entry_t entry, unsigned char usage, int nr);
@@ -74,13 +74,13 @@ int swap_area_reclaim(struct swap_info_struct *si, unsigned long offset);
 void swap_area_discard(struct swap_info_struct *si, pgoff_t start, pgoff_t nr);
 
 /**
- * scaleswap_bound - has this area a home CPU?
+ * scaleswap_bound - check whether an area has a home CPU
  * @type: swap type of an area that is on or being turned on or off
  *
- * A bound area is found through the per-CPU area lists and never stands on
- * the base kernel's list of available areas.
+ * CPUs find a bound area through their area lists. It is never on the base
+ * kernel's list of available areas.
  *
- * Context: any; a stable answer from swapon's __scaleswap_swapon() to
+ * Context: any; the answer is stable from swapon's __scaleswap_swapon() to
  * swapoff's __scaleswap_swapoff().
  * Return: true for a per-core area, false for a plain one.
  */
@@ -91,7 +91,7 @@ static inline bool scaleswap_bound(unsigned int type)
 }
 
 /**
- * scaleswap_swapcache_shift - size of a swap address space
+ * scaleswap_swapcache_shift - get log2 of the slots of a swap address space
  * @shift: log2 of its slots without ScaleSwap
  *
  * Context: any. Changes only at boot, before there are areas.
@@ -105,7 +105,7 @@ static inline unsigned int scaleswap_swapcache_shift(unsigned int shift)
 }
 
 /**
- * scaleswap_swapcache_pages - size of a swap address space
+ * scaleswap_swapcache_pages - get the number of slots of a swap address space
  * @pages: its slots without ScaleSwap
  *
  * Context: any. Changes only at boot, before there are areas.
@@ -119,9 +119,9 @@ static inline unsigned long scaleswap_swapcache_pages(unsigned long pages)
 }
 
 /**
- * scaleswap_swapcache_index - in which swap address space of its area a slot is
+ * scaleswap_swapcache_index - find a slot's swap address space in its area
  * @offset: the slot
- * @shift: log2 of the slots of one without ScaleSwap
+ * @shift: log2 of the slots of an address space without ScaleSwap
  *
  * As @offset >> scaleswap_swapcache_shift(@shift), but with ScaleSwap off the
  * shift is by a constant, as before.
@@ -140,15 +140,15 @@ static inline pgoff_t scaleswap_swapcache_index(pgoff_t offset, unsigned int shi
  * scaleswap_swapon - bind a new area as vm.scaleswap.bind says
  * @si: the area, its size known but without a swap map yet; its inode may be
  *      locked
- * @header: what is written in its first page
+ * @header: the contents of its first page
  *
- * A per-core area, of which scaleswap_bound() is true from here on, gets
+ * scaleswap_bound() is true for a per-core area from here on. The area gets
  * everything that it needs instead of a swap map and of clusters.
  *
  * Context: process context, may sleep.
- * Return: 0, or a negative errno (-ENOMEM, -EINVAL if the header lists
- * impossible bad pages) and swapon has to fail. Undone by scaleswap_swapoff(),
- * which may be called whether this was or not.
+ * Return: 0, or a negative errno with which swapon has to fail. It is -ENOMEM, or
+ * -EINVAL if the header lists impossible bad pages or leaves no good page.
+ * scaleswap_swapoff() undoes this, and may be called whether this was or not.
  */
 static inline int scaleswap_swapon(struct swap_info_struct *si,
 				   const union swap_header *header)
@@ -162,7 +162,7 @@ static inline int scaleswap_swapon(struct swap_info_struct *si,
  * scaleswap_enabled_area - let CPUs find an area that has just been enabled
  * @si: the area, SWP_WRITEOK set and its priority known
  *
- * Also for an area that has been enabled again because swapoff failed.
+ * Also called for an area that has been enabled again because swapoff failed.
  *
  * Context: process context, may sleep.
  */
@@ -176,7 +176,7 @@ static inline void scaleswap_enabled_area(struct swap_info_struct *si)
  * scaleswap_close - stop allocation from an area that is being turned off
  * @si: the area, no longer SWP_WRITEOK
  *
- * When it returns, no more slots are taken. Undone by scaleswap_enabled_area().
+ * Once it returns, no CPU takes a slot. scaleswap_enabled_area() undoes this.
  *
  * Context: process context, may sleep.
  */
@@ -192,7 +192,8 @@ static inline void scaleswap_close(struct swap_info_struct *si)
  * @mm: the mm
  * @addr: the address in it
  *
- * swap_duplicate(), and for a per-core area it is noted who refers to the slot.
+ * As swap_duplicate(). For a per-core area it also notes the mm and address that
+ * refer to the slot.
  *
  * Context: page table lock held.
  * Return: 0; for a plain area what swap_duplicate() returns.
@@ -206,10 +207,10 @@ static inline int scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
 }
 
 /**
- * scaleswap_inuse - how many pages of an area are in use
+ * scaleswap_inuse - count the pages of an area that are in use
  * @si: the area
  *
- * Context: any. Zero is exact once nothing is allocated any more.
+ * Context: any. Zero is exact once no slot is allocated any more.
  * Return: pages.
  */
 static inline unsigned int scaleswap_inuse(const struct swap_info_struct *si)
@@ -220,7 +221,7 @@ static inline unsigned int scaleswap_inuse(const struct swap_info_struct *si)
 }
 
 /**
- * scaleswap_shown - is an area to be shown in /proc/swaps?
+ * scaleswap_shown - check whether to show an area in /proc/swaps
  * @si: the area
  *
  * Context: swapon_mutex held.
@@ -234,12 +235,12 @@ static inline bool scaleswap_shown(const struct swap_info_struct *si)
 }
 
 /**
- * scaleswap_slot_cached - is a slot in the swap cache, or about to be?
+ * scaleswap_slot_cached - check whether a slot is in the swap cache, or about to be
  * @si: the area
  * @offset: the slot
  *
  * Context: any in which the area cannot go away.
- * Return: true if so; it may change at once if the caller does not prevent it.
+ * Return: true if it is; this may change at once unless the caller prevents it.
  */
 static inline bool scaleswap_slot_cached(const struct swap_info_struct *si,
 					 unsigned long offset)
@@ -250,11 +251,11 @@ static inline bool scaleswap_slot_cached(const struct swap_info_struct *si,
 }
 
 /**
- * scaleswap_free_pages - swap pages that are free, exactly
- * @free: what nr_swap_pages says, which CPUs may not have told everything yet
+ * scaleswap_free_pages - count free swap pages, with those that CPUs keep back
+ * @free: nr_swap_pages, to which CPUs may not have passed on all pages yet
  * @total: all swap pages
  *
- * Context: any. May be off while pages are swapped.
+ * Context: any. The result may be off while pages are swapped.
  * Return: pages, at most @total.
  */
 static inline unsigned long scaleswap_free_pages(unsigned long free,
@@ -266,13 +267,13 @@ static inline unsigned long scaleswap_free_pages(unsigned long free,
 }
 
 /**
- * scaleswap_has_areas - are there per-core areas?
+ * scaleswap_has_areas - check whether there are per-core areas
  *
- * Counting what is in use takes a while for a per-core area, and mms go on being
+ * Counting the used slots of a per-core area takes a while, and mms go on being
  * swapped out meanwhile. So drain_mmlist() does not count, and keeps the mms.
  *
- * Context: swapon_mutex held, so that none comes.
- * Return: true if so, also if the only one is being turned off.
+ * Context: swapon_mutex held, so that none is added.
+ * Return: true if there are, also if the only one is being turned off.
  */
 static inline bool scaleswap_has_areas(void)
 {
@@ -294,14 +295,14 @@ static inline void scaleswap_swapoff(struct swap_info_struct *si)
 /**
  * scaleswap_alloc_swap - allocate swap space for a folio, own area first
  * @folio: the folio to swap out
- * @entry: where the first slot goes; .val is 0 if none was to be had
+ * @entry: set to the first slot; .val stays 0 if there is none
  *
  * Context: process context, may sleep.
  * @entry->val has to be 0.
  *
- * Return: true if @entry is the answer, and 0 is one. False if there is no
- * per-core area, or none has room and there are plain ones: then the caller has
- * to go on as the base kernel does.
+ * Return: true if @entry is final, even if .val is 0. False if there is no
+ * per-core area, or if none has room and there are plain ones. Then the caller
+ * has to go on as the base kernel does.
  */
 static inline bool scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 {
@@ -311,12 +312,12 @@ static inline bool scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 }
 
 /**
- * scaleswap_alloc_plain - count what an allocation got after
+ * scaleswap_alloc_plain - count an allocation that was made after
  * scaleswap_alloc_swap() had returned false
  * @folio: the folio to swap out
  * @entry: its first slot, .val is 0 if there was none
  *
- * Context: process context. The slots are still the caller's, so the area
+ * Context: process context. The caller still holds the slots, so the area
  * cannot go away.
  */
 static inline void scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
@@ -326,11 +327,11 @@ static inline void scaleswap_alloc_plain(struct folio *folio, swp_entry_t entry)
 }
 
 /**
- * scaleswap_throttle - slow a task down whose cgroup does too much swap I/O
+ * scaleswap_throttle - throttle a task whose cgroup does too much swap I/O
  *
  * Schedules the throttling against the device that the CPU would swap to. The
- * base kernel takes the first one on its list of available areas, where
- * per-core areas are not.
+ * base kernel takes the first area on its list of available areas. Per-core
+ * areas are not on that list.
  *
  * Context: process context, does not sleep. For CONFIG_MEMCG with
  * CONFIG_BLK_CGROUP only.
@@ -344,9 +345,9 @@ static inline bool scaleswap_throttle(void)
 }
 
 /**
- * scaleswap_table_full - say that swapon fails because all types are in use
+ * scaleswap_table_full - log that swapon fails because all types are in use
  *
- * The errno for it is EPERM, which sounds like something else.
+ * The errno for it is EPERM, which suggests another cause.
  *
  * Context: any.
  */
@@ -456,9 +457,9 @@ unsigned long __scaleswap_shadow_count(struct shrink_control *sc);
 unsigned long __scaleswap_shadow_scan(struct shrink_control *sc, list_lru_walk_cb isolate);
 
 /**
- * scaleswap_shadow_lru - where a mapping has its shadow nodes
+ * scaleswap_shadow_lru - find the list for a mapping's shadow nodes
  * @mapping: of a file, or a swap address space, which has no inode
- * @lru: where without ScaleSwap
+ * @lru: the list without ScaleSwap
  *
  * Context: any.
  * Return: the list; the same for as long as @mapping exists.
@@ -472,7 +473,7 @@ static inline struct list_lru *scaleswap_shadow_lru(const struct address_space *
 }
 
 /**
- * scaleswap_shadow_count - shadow nodes that are on ScaleSwap's lists
+ * scaleswap_shadow_count - count the shadow nodes on ScaleSwap's lists
  * @sc: as the shrinker got it
  *
  * Context: a shrinker's count callback.
@@ -485,8 +486,8 @@ static inline unsigned long scaleswap_shadow_count(struct shrink_control *sc)
 
 /**
  * scaleswap_shadow_scan - free shadow nodes from ScaleSwap's lists
- * @sc: as the shrinker got it, with what is left to scan
- * @isolate: frees one
+ * @sc: as the shrinker got it, with the number left to scan
+ * @isolate: frees one node
  *
  * Context: a shrinker's scan callback.
  * Return: tree nodes freed.
@@ -522,14 +523,14 @@ static inline void scaleswap_lru_gen_off(void)
 #endif
 
 /**
- * scaleswap_lru_total - size of a list over all shards
- * @lruvec: of a memcg and node
+ * scaleswap_lru_total - sum up the size of a list over all shards
+ * @lruvec: lruvec of a memcg and node
  * @lru: list
  * @zone_idx: highest zone to count
  * @own: pages in @lruvec's own list
  *
  * Context: any.
- * Return: pages; exact when nothing moves.
+ * Return: pages; exact if no page moves meanwhile.
  */
 static inline unsigned long scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
 						int zone_idx, unsigned long own)
@@ -540,7 +541,7 @@ static inline unsigned long scaleswap_lru_total(struct lruvec *lruvec, enum lru_
 }
 
 /**
- * scaleswap_lru_assign - see to it that a folio has a shard, before it joins a list
+ * scaleswap_lru_assign - assign a shard to a folio before it joins a list
  * @folio: charged, on no list
  *
  * Context: any but interrupts; may hold spinlocks with interrupts off, and does
@@ -553,9 +554,9 @@ static inline void scaleswap_lru_assign(struct folio *folio)
 }
 
 /**
- * scaleswap_lru_copy - let a folio have another one's shard
+ * scaleswap_lru_copy - copy a folio's shard to the folio that replaces it
  * @new: on no list yet
- * @old: the one that it replaces
+ * @old: the folio that it replaces
  *
  * Context: both locked.
  */
@@ -569,10 +570,10 @@ static inline void scaleswap_lru_copy(struct folio *new, const struct folio *old
 /**
  * scaleswap_lru_shadow - note the shard of a folio that is evicted
  * @folio: the folio
- * @shadow: what is to be left in its place
+ * @shadow: the shadow entry to leave in its place
  *
  * Context: any.
- * Return: what is to be left then.
+ * Return: the shadow entry to leave instead.
  */
 static inline void *scaleswap_lru_shadow(struct folio *folio, void *shadow)
 {
@@ -582,9 +583,9 @@ static inline void *scaleswap_lru_shadow(struct folio *folio, void *shadow)
 }
 
 /**
- * scaleswap_lru_refault - let a folio that was evicted return to its shard
+ * scaleswap_lru_refault - return an evicted folio to its shard
  * @folio: locked, charged, on no list
- * @shadow: what had been left in its place
+ * @shadow: the shadow entry that was left in its place
  *
  * Context: does not sleep.
  */
@@ -654,7 +655,7 @@ static inline bool scaleswap_lru_refuse_gen(void)
 
 /* --- critical reads, and writes of several pages --------------------------------- */
 
-/* swap_vma_readahead(), which only its own file knows */
+/* swap_vma_readahead(), which is static */
 typedef struct folio *(*ssw_readahead_fn)(swp_entry_t entry, gfp_t gfp,
 					  struct mempolicy *mpol, pgoff_t ilx,
 					  struct vm_fault *vmf);
@@ -672,7 +673,7 @@ bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc
 			      struct swap_info_struct *si);
 
 /**
- * scaleswap_fault_on - are critical reads treated apart?
+ * scaleswap_fault_on - check whether critical reads are treated apart
  *
  * Context: any.
  * Return: true with scaleswap=on or scaleswap=fault, from early in boot on.
@@ -715,15 +716,15 @@ static inline bool __scaleswap_write_submit(struct folio *folio,
 
 /**
  * scaleswap_swapin - swap in a page that a fault waits for, and its neighbours
- * @entry: where it is
+ * @entry: its swap entry
  * @gfp: for the page; neighbours are read without direct reclaim
  * @mpol: policy of the pages' memory
- * @ilx: for interleaving
+ * @ilx: index for interleaving
  * @vmf: the fault if neighbours are to be found by address, or NULL
  * @vma_readahead: swap_vma_readahead() then, or NULL for swap_cluster_readahead()
  *
- * To be called where scaleswap_fault_on(). The page is read first, then come
- * neighbours, then the page is polled for, for a limited time.
+ * To be called where scaleswap_fault_on(). It reads the page first, then the
+ * neighbours, and then polls for the page for a limited time.
  *
  * Context: process context, may sleep; no folio is locked. The caller has a
  * reference on the area's users, or is its swapoff.
@@ -739,8 +740,8 @@ static inline struct folio *scaleswap_swapin(swp_entry_t entry, gfp_t gfp,
 }
 
 /**
- * scaleswap_skip_busy - is a page that somebody is busy with not worth a wait?
- * @gfp: what swap-in of it would be called with
+ * scaleswap_skip_busy - check whether to skip a page that another thread is busy with
+ * @gfp: flags that its swap-in would be called with
  *
  * Context: any.
  * Return: true for neighbours of a page that a thread waits for.
@@ -752,13 +753,13 @@ static inline bool scaleswap_skip_busy(gfp_t gfp)
 
 /**
  * scaleswap_read_submit - submit a critical read on a queue that is polled, or
- *                         collect pages that nobody waits for in one bio
+ *                         collect pages that no thread waits for in one bio
  * @folio: locked, in the swap cache, to be read from the device
  * @si: its area
- * @plug: as given to swap_read_folio(); says whether the page is critical
+ * @plug: as passed to swap_read_folio(); tells whether the page is critical
  *
  * Context: process context, may sleep.
- * Return: false if the caller has to read it.
+ * Return: true if the page was taken, false if the caller has to read it.
  */
 static inline bool scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
 					 struct swap_iocb **plug)
@@ -769,13 +770,13 @@ static inline bool scaleswap_read_submit(struct folio *folio, struct swap_info_s
 /**
  * scaleswap_write_submit - collect pages that are to be written in one bio
  * @folio: locked, in the swap cache, dirty; unlocked and under writeback if taken
- * @wbc: who writes it
+ * @wbc: writeback control of the write
  * @si: its area
  *
- * Without a plug nothing is collected.
+ * Without a plug it collects nothing.
  *
  * Context: process context, may sleep.
- * Return: false if the caller has to write it.
+ * Return: true if the page was taken, false if the caller has to write it.
  */
 static inline bool scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
 					  struct swap_info_struct *si)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ScaleSwap: one bio for pages that are adjacent on the device (Ultraswap keeps interrupts
- * for reads and writes that no thread waits for, and has no use for merging).
+ * ScaleSwap: one bio for pages that are adjacent on the device.
+ *
+ * Ultraswap keeps interrupts for reads and writes that no thread waits for, and has no use
+ * for merging.
  */
 
 /**
@@ -17,9 +19,10 @@
  * DOC: Rules of bios of several pages
  *
  * 1. A bio that is being filled is in the plug of its task and nowhere else. The callback
- *    &ssw_bio_batch.cb is in the plug's list, and the code that takes it out submits the bio. So
- *    the bio goes when a plugged request would go: at the end of the plug, or when the task
- *    sleeps. Code that may sleep may thus lose the bio, and has to look for it again.
+ *    &ssw_bio_batch.cb is in the plug's list, and the code that takes it out submits the
+ *    bio. So the bio goes when a plugged request would go: at the end of the plug, or when
+ *    the task sleeps. Code that may sleep may thus lose the bio, and has to look for it
+ *    again.
  * 2. A plug has at most one such bio, whatever the area. A flush of the plug moves all
  *    callbacks to a list of its own and calls them one by one. If submit_bio() sleeps in
  *    one of them, no other code reaches the rest.
@@ -34,7 +37,7 @@
  *    its completion drops the group.
  * 6. Only a device with a blk-mq queue gets bios of several pages, since they save requests.
  *    A driver that passes bios on to other devices has always got swap's pages one by one,
- *    and may rely on it: the device mapper's limit of swap_bios does.
+ *    and may rely on it. The device mapper's limit of swap_bios does.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -57,11 +60,11 @@
 unsigned int ssw_bio_pages = SSW_BIO_PAGES;
 
 /**
- * struct ssw_bio_batch - a bio for pages that are neighbours on the device
+ * struct ssw_bio_batch - a bio for pages that are adjacent on the device
  * @cb: in the plug of the task that fills it; @cb.data is the area, a swap_info_struct
- * @work: to submit the bio, or to do its pages again, where that may sleep
- * @memcg: of its pages, if they are written: that is charged with the write
- * @max: pages that it can take
+ * @work: submits the bio, or retries its pages, where that may sleep
+ * @memcg: its pages' memcg, charged with the write, if they are written
+ * @max: the most pages that it can take
  * @bio: the bio; its last reference frees all of this
  */
 struct ssw_bio_batch {
@@ -73,7 +76,7 @@ struct ssw_bio_batch {
 };
 
 static struct bio_set ssw_bio_batch_bios;
-/* Submission, and doing it again after an error, which must not be in the way of that. */
+/* Separate workqueues, so that retries after an error never block submission. */
 static struct workqueue_struct *ssw_bio_batch_wq;
 static struct workqueue_struct *ssw_io_retry_wq;
 
@@ -85,7 +88,7 @@ static void ssw_submit(struct ssw_bio_batch *batch)
 		submit_bio(&batch->bio);
 		return;
 	}
-	/* As reclaim, which it is: it may use reserves, and must not wait for itself. */
+	/* Writing is part of reclaim: it may use reserves, and must not wait for reclaim. */
 	flags = memalloc_noreclaim_save();
 	submit_bio(&batch->bio);
 	memalloc_noreclaim_restore(flags);
@@ -129,10 +132,10 @@ static void ssw_bio_batch_submit(struct ssw_bio_batch *batch)
 }
 
 /**
- * ssw_bio_batch_flush - submit what this task has collected, so that the plug's end need not
- * @sleep: may it sleep until the device takes it, or is a worker to do that?
+ * ssw_bio_batch_flush - submit this task's batch before the end of its plug
+ * @sleep: true to submit here, which may sleep; false to have a worker submit
  *
- * Context: process context, in a plug or not; sleeps as said.
+ * Context: process context, in a plug or not; may sleep if @sleep is true.
  */
 void ssw_bio_batch_flush(bool sleep)
 {
@@ -148,7 +151,7 @@ void ssw_bio_batch_flush(bool sleep)
 	}
 }
 
-/* A bio in this task's plug to which @folio can be added. */
+/* Find or allocate a bio in this task's plug to which @folio can be added. */
 static struct ssw_bio_batch *ssw_bio_batch_get(struct folio *folio, struct swap_info_struct *si,
 					       blk_opf_t opf, struct mem_cgroup *memcg,
 					       bio_end_io_t *end_io)
@@ -169,7 +172,7 @@ static struct ssw_bio_batch *ssw_bio_batch_get(struct folio *folio, struct swap_
 		ssw_bio_batch_submit(batch);
 	}
 
-	/* A scheduler may know better which requests to put together. */
+	/* An I/O scheduler may know better which requests to merge. */
 	if (!q->elevator)
 		opf |= REQ_NOMERGE;
 
@@ -179,7 +182,7 @@ static struct ssw_bio_batch *ssw_bio_batch_get(struct folio *folio, struct swap_
 	bio = bio_alloc_bioset(si->bdev, max, opf, GFP_NOIO, &ssw_bio_batch_bios);
 	bio->bi_iter.bi_sector = sector;
 	bio->bi_end_io = end_io;
-	/* Whoever submits it. */
+	/* This task's priority, whichever thread submits the bio. */
 	bio->bi_ioprio = get_current_ioprio();
 	batch = container_of(bio, struct ssw_bio_batch, bio);
 	batch->memcg = memcg;
@@ -191,7 +194,10 @@ static struct ssw_bio_batch *ssw_bio_batch_get(struct folio *folio, struct swap_
 	return batch;
 }
 
-/* After bio_add_folio_nofail(), and once the folio may be finished by the bio's end. */
+/*
+ * Count a page that bio_add_folio_nofail() has added, and submit a full bio. By then the
+ * bio's completion must be able to finish the folio.
+ */
 static void ssw_bio_batch_added(struct ssw_bio_batch *batch)
 {
 	ssw_stat_add(SSW_IO_BATCHED, 1);
@@ -240,7 +246,7 @@ static void ssw_write_failed(struct folio *folio, struct bio *bio)
 			     MAJOR(bio_dev(bio)), MINOR(bio_dev(bio)),
 			     (unsigned long long)bio->bi_iter.bi_sector);
 	folio_mark_dirty(folio);
-	/* Not to the tail of the LRU list: it cannot be freed. */
+	/* Keep it off the tail of the LRU list: it cannot be freed. */
 	folio_clear_reclaim(folio);
 }
 
@@ -258,7 +264,7 @@ static void ssw_writes_retry(struct work_struct *work)
 {
 	struct ssw_bio_batch *batch = container_of(work, struct ssw_bio_batch, work);
 	unsigned int flags = memalloc_noreclaim_save();
-	/* Each page that is still under writeback keeps it: rule 4. */
+	/* Each page that is still under writeback keeps the area: rule 4. */
 	struct swap_info_struct *si = batch->cb.data;
 	struct folio_iter fi;
 
@@ -311,7 +317,7 @@ bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc
 	if (!batch->bio.bi_vcnt)
 		ssw_charge(&batch->bio, folio);
 	bio_add_folio_nofail(&batch->bio, folio, PAGE_SIZE, 0);
-	/* As the base's count_swpout_vm_event() */
+	/* As the base kernel's count_swpout_vm_event() */
 	count_vm_event(PSWPOUT);
 	folio_start_writeback(folio);
 	folio_unlock(folio);
@@ -349,12 +355,12 @@ static void ssw_reads_end(struct bio *bio)
 }
 
 /**
- * ssw_read_batched - read a page for which nobody waits yet
+ * ssw_read_batched - read a page that no thread waits for yet
  * @folio: locked and in the swap cache, to be read from a device
  * @si: its area
  *
  * Context: process context, may sleep.
- * Return: false if the caller has to read it.
+ * Return: true if the page is in a bio, false if the caller has to read it.
  */
 bool ssw_read_batched(struct folio *folio, struct swap_info_struct *si)
 {
@@ -383,7 +389,7 @@ int __init ssw_io_init(void)
 			  BIOSET_NEED_BVECS);
 	if (err)
 		return err;
-	/* Reclaim waits for what it does. */
+	/* Reclaim waits for this work. */
 	ssw_bio_batch_wq = alloc_workqueue("scaleswap_io", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	if (!ssw_bio_batch_wq)
 		goto err;

@@ -2,9 +2,9 @@
 /*
  * ScaleSwap: direct reads of a namespace, handed on to its transport.
  *
- * A part of core.c, which includes it. A namespace's block device has the same
- * operations whatever its controller is, so it takes a step in between. The
- * multipath head has others, without these: it does not know its path.
+ * core.c includes this file. All namespaces have the same block device operations,
+ * whatever their controllers are, so a step in between is needed. The multipath head
+ * has other operations, without these: it does not know its path.
  */
 #ifdef CONFIG_SCALESWAP_FAULT
 
@@ -24,7 +24,7 @@ static int nvme_bdev_swap_probe(struct block_device *bdev)
 	return ops ? ops->probe(bdev) : -EOPNOTSUPP;
 }
 
-/* The others are called only after probe() has said yes, so there are operations. */
+/* The others are called only after probe() has returned 0, so there are operations. */
 static int nvme_bdev_swap_submit(struct block_device *bdev, sector_t sector,
 				 struct folio *folio, u64 *cookie)
 {

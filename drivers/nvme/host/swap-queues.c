@@ -3,12 +3,12 @@
  * ScaleSwap: the private poll queues of a controller, from asking for them to
  * freeing them.
  *
- * A part of pci.c, by way of swap.c, where the locking is described.
+ * swap.c includes this file, and describes the locking.
  */
 
 /*
- * How many private queues to ask for. Asked before there is a struct nvme_swap, too;
- * the answer may become 0 once quirks are known.
+ * Return how many private queues to ask for. Also called before there is a struct
+ * nvme_swap. The result may become 0 once quirks are known.
  */
 static unsigned int nvme_swap_wanted(struct nvme_dev *dev)
 {
@@ -51,7 +51,7 @@ static void nvme_swap_alloc(struct nvme_dev *dev, unsigned int max)
 			q->slot[s].q = q;
 	}
 	nvme_swap_fail_init(swap);
-	/* Complete, for who finds it without a lock: nvme_swap_submit() and the like. */
+	/* Readers without a lock find it complete: nvme_swap_submit() and the like. */
 	smp_store_release(&dev->swap, swap);
 	return;
 
@@ -62,8 +62,8 @@ free_swap:
 }
 
 /*
- * The controller has @granted I/O queues. The base driver would have asked for the
- * number that is the most that it gets here, so it loses none.
+ * Return how many of the @granted I/O queues are ordinary ones: up to the number that the
+ * base driver would have requested. So it loses none.
  */
 static unsigned int nvme_swap_grant(struct nvme_dev *dev, unsigned int granted)
 {
@@ -90,13 +90,16 @@ static void nvme_swap_remap_bar(struct nvme_dev *dev, unsigned int nr_io_queues)
 	while (nr > nr_io_queues &&
 	       db_bar_size(dev, nr) > pci_resource_len(to_pci_dev(dev->dev), 0))
 		nr--;
-	/* If that fails nothing is mapped, and the caller tries with less. */
+	/* If that fails, nothing is mapped, and the caller tries with fewer doorbells. */
 	if (nvme_remap_bar(dev, db_bar_size(dev, nr)))
 		nr = nr_io_queues;
 	swap->granted = nr;
 }
 
-/* The ring is not put into the controller's memory: ordinary queues had that counted. */
+/*
+ * Allocate the rings, but not in the controller's memory, which is divided among the
+ * ordinary queues.
+ */
 static bool nvme_swap_alloc_queue(struct nvme_dev *dev, struct nvme_swap_queue *q)
 {
 	struct nvme_queue *nvmeq = &q->nvmeq;
@@ -120,7 +123,7 @@ static bool nvme_swap_alloc_queue(struct nvme_dev *dev, struct nvme_swap_queue *
 	return true;
 }
 
-/* As nvme_create_queue(). Below 0 if the controller went away meanwhile. */
+/* Create a queue as nvme_create_queue() does; < 0 if the controller went away meanwhile. */
 static int nvme_swap_create_queue(struct nvme_dev *dev, struct nvme_swap_queue *q, u16 qid)
 {
 	struct nvme_queue *nvmeq = &q->nvmeq;
@@ -142,7 +145,7 @@ static int nvme_swap_create_queue(struct nvme_dev *dev, struct nvme_swap_queue *
 	if (ret)
 		return ret;
 	nvme_init_queue(nvmeq, qid);
-	/* Not one of those in dev->queues[] */
+	/* It is not in dev->queues[], which online_queues counts. */
 	dev->online_queues--;
 	set_bit(NVMEQ_ENABLED, &nvmeq->flags);
 
@@ -156,7 +159,10 @@ static int nvme_swap_create_queue(struct nvme_dev *dev, struct nvme_swap_queue *
 	return 0;
 }
 
-/* After all ordinary queues were created. Below 0 as nvme_swap_create_queue() */
+/*
+ * Create the private queues, after all ordinary ones. Return less than 0 as
+ * nvme_swap_create_queue() does.
+ */
 static int nvme_swap_create_queues(struct nvme_dev *dev)
 {
 	struct nvme_swap *swap = dev->swap;
@@ -165,7 +171,7 @@ static int nvme_swap_create_queues(struct nvme_dev *dev)
 
 	if (!swap)
 		return 0;
-	/* Vectors may have been fewer than the queues that the controller has. */
+	/* There may have been fewer vectors than the controller has queues. */
 	if (swap->granted > dev->max_qid)
 		nr = min(swap->max, swap->granted - dev->max_qid);
 	for (i = 0; i < nr; i++) {
@@ -200,7 +206,7 @@ static void nvme_swap_dbbuf_free(struct nvme_dev *dev)
 		nvme_dbbuf_free(&dev->swap->queue[i].nvmeq);
 }
 
-/* Nothing is submitted once this returns. What is under way goes on. */
+/* Stop submission: no read is submitted once this returns. Reads in flight go on. */
 static void nvme_swap_close(struct nvme_dev *dev)
 {
 	unsigned int i;
@@ -216,7 +222,7 @@ static void nvme_swap_close(struct nvme_dev *dev)
 	}
 }
 
-/* As __nvme_delete_io_queues(), with a limit to the whole. */
+/* Delete queues as __nvme_delete_io_queues() does, with one timeout for all of them. */
 static bool nvme_swap_delete(struct nvme_swap *swap, u8 opcode)
 {
 	unsigned long timeout = NVME_ADMIN_TIMEOUT;
@@ -240,8 +246,9 @@ static bool nvme_swap_delete(struct nvme_swap *swap, u8 opcode)
 }
 
 /*
- * Disabling the controller is enough for a reset, but a shutdown leaves it enabled
- * and wants them gone before. Deleting a submission queue ends its commands.
+ * Delete the private queues. Disabling the controller is enough for a reset. A shutdown
+ * leaves it enabled, and needs the queues deleted before. Deleting a submission queue ends
+ * its commands.
  */
 static void nvme_swap_delete_queues(struct nvme_dev *dev)
 {
@@ -250,7 +257,7 @@ static void nvme_swap_delete_queues(struct nvme_dev *dev)
 
 	if (!swap || !nvme_swap_delete(swap, nvme_admin_delete_sq))
 		return;
-	/* No doorbell of a queue that is gone is written. */
+	/* Let no CPU write the doorbell of a deleted queue. */
 	for (i = 0; i < swap->max; i++) {
 		struct nvme_swap_queue *q = &swap->queue[i];
 
@@ -263,9 +270,10 @@ static void nvme_swap_delete_queues(struct nvme_dev *dev)
 }
 
 /*
- * The controller writes to memory no more. All submissions are seen here, since
- * nvme_swap_close() had sq_lock after them. A late completion of what is given
- * up matches nothing: the completion queue is not read until it is made anew.
+ * Reap completed reads, and give up the others. The controller no longer writes to memory.
+ * This CPU sees all submissions, since nvme_swap_close() had sq_lock after them. A late
+ * completion of a read given up matches nothing: the completion queue is not read until it
+ * is created again.
  */
 static void nvme_swap_cancel(struct nvme_dev *dev)
 {
@@ -289,8 +297,8 @@ static void nvme_swap_cancel(struct nvme_dev *dev)
 }
 
 /*
- * On removal, after nvme_dev_disable(): the watchdog is not armed any more, and may be about
- * to disable the controller once more. That needs the admin queue, which goes next.
+ * Stop the watchdog on removal, after nvme_dev_disable(). It is not armed any more, but may
+ * be about to disable the controller once more. That needs the admin queue, which goes next.
  */
 static void nvme_swap_stop(struct nvme_dev *dev)
 {
@@ -298,7 +306,7 @@ static void nvme_swap_stop(struct nvme_dev *dev)
 		cancel_delayed_work_sync(&dev->swap->watch);
 }
 
-/* After nvme_swap_stop(); poll and reap may still be called. */
+/* Free the rings, after nvme_swap_stop(). Poll and reap may still be called. */
 static void nvme_swap_free_queues(struct nvme_dev *dev)
 {
 	struct nvme_swap *swap = dev->swap;
@@ -319,7 +327,10 @@ static void nvme_swap_free_queues(struct nvme_dev *dev)
 	}
 }
 
-/* With the controller. No read is under way, or its block device would be open. */
+/*
+ * Free struct nvme_swap with the controller. No read is in flight, or its block device would
+ * be open.
+ */
 static void nvme_swap_free(struct nvme_dev *dev)
 {
 	struct nvme_swap *swap = dev->swap;
@@ -342,7 +353,7 @@ static ssize_t swap_queues_show(struct device *dev, struct device_attribute *att
 }
 static DEVICE_ATTR_RO(swap_queues);
 
-/* A counter of each queue, and a file with their sum */
+/* Define a file with the sum of a counter over all queues. */
 #define NVME_SWAP_SUM_ATTR(name, counter)						\
 static ssize_t name##_show(struct device *dev, struct device_attribute *attr, char *buf) \
 {											\

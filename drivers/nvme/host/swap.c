@@ -2,7 +2,7 @@
 /*
  * ScaleSwap: direct reads for swap, on poll queues of their own.
  *
- * A part of pci.c, which includes it, since it needs what is private there.
+ * pci.c includes this file, which needs functions and structs that are private there.
  */
 
 /**
@@ -16,11 +16,11 @@
  *
  * The queues are not blk-mq's. They stand outside dev->queues[], which queue_count,
  * online_queues and the tags index, and have the IDs after those. The driver asks the
- * controller for more queues than the base driver does, and these queues get only what the
- * base driver would not have had.
+ * controller for more queues than the base driver does. These queues get only what the base
+ * driver would not have had.
  *
- * *Life of a read.* nvme_swap_submit() takes a reference to the request queue, so that
- * freezing it (for a change of format, suspend, removal) waits for the read. It maps the
+ * *Life of a read.* nvme_swap_submit() takes a reference to the request queue. So freezing
+ * it (for a change of format, suspend, removal) waits for the read. The function maps the
  * page, takes a slot and rings the doorbell. nvme_swap_end() undoes that in the opposite
  * order. The states of a slot::
  *
@@ -63,12 +63,12 @@
 #define NVME_SWAP_DEPTH		64
 /* A ring of n entries is full with n - 1 */
 #define NVME_SWAP_SLOTS		(NVME_SWAP_DEPTH - 1)
-/* How often somebody looks after reads for which nobody polls, and at their age */
+/* How often the watchdog reaps reads that no thread polls for, and checks their age */
 #define NVME_SWAP_PERIOD	(HZ / 10)
-/* Admin commands at once; less than its queue has tags */
+/* The most admin commands in flight; fewer than the admin queue has tags */
 #define NVME_SWAP_DELETES	16
 
-/* A cookie is queue, slot and generation, of which the command ID has 4 bits. */
+/* A cookie has queue, slot and generation. The command ID has 4 bits of the generation. */
 #define NVME_SWAP_COOKIE_QUEUE	GENMASK_ULL(63, 40)
 #define NVME_SWAP_COOKIE_SLOT	GENMASK_ULL(39, 32)
 #define NVME_SWAP_COOKIE_GEN	GENMASK_ULL(31, 0)
@@ -80,24 +80,24 @@ MODULE_PARM_DESC(swap_queues,
 
 enum nvme_swap_state {
 	NVME_SWAP_FREE,
-	NVME_SWAP_READ,		/* under way */
-	NVME_SWAP_AGAIN,	/* given up, mm is to be told */
+	NVME_SWAP_READ,		/* in flight */
+	NVME_SWAP_AGAIN,	/* given up, mm is to be notified */
 };
 
 /**
  * struct nvme_swap_slot - a read
- * @folio: where it goes; locked
- * @bdev: from where; open as long as @folio is locked
+ * @folio: page to read into; locked
+ * @bdev: device to read from; open as long as @folio is locked
  * @q: the queue that it is on
  * @dma: @folio's address for the device
  * @start: when it was submitted, in jiffies
  * @node: on &nvme_swap.retry
- * @gen: counts the reads that are over; what a cookie is compared with
+ * @gen: counts reads completed or given up; compared with a cookie's
  * @state: an enum nvme_swap_state
- * @acct: is it in the disk's statistics?
+ * @acct: true if the read is in the disk's statistics
  *
- * Written under sq_lock with @state free, so by one submitter, then under
- * cq_poll_lock, and by the work item once given up.
+ * While @state is free, one submitter writes it under sq_lock. After that the
+ * holder of cq_poll_lock writes it, or the work item once the read is given up.
  */
 struct nvme_swap_slot {
 	struct folio *folio;
@@ -113,22 +113,22 @@ struct nvme_swap_slot {
 
 /**
  * struct nvme_swap_queue - a private poll queue
- * @nvmeq: what it has in common with others; in flags only NVMEQ_POLLED, and
- *         NVMEQ_ENABLED if the controller has it
- * @swap: the controller's
- * @open: may reads be submitted?
- * @watched: does the watchdog look after it?
- * @seen: @reads when it last did
- * @reads: submitted ever
- * @free: free slots; taken under sq_lock, given back without
- * @up: may the completion queue be read?
- * @over: no longer under way, of @reads
- * @retries: given up, of @over
- * @timeouts: took too long, of @retries
+ * @nvmeq: state in common with ordinary queues; in flags only NVMEQ_POLLED,
+ *         NVMEQ_ENABLED if the controller has it, and NVMEQ_DELETE_ERROR
+ * @swap: the controller's private queues
+ * @open: true if reads may be submitted
+ * @watched: true if the watchdog services the queue
+ * @seen: @reads when the watchdog last serviced it
+ * @reads: reads ever submitted
+ * @free: free slots; taken under sq_lock, released without
+ * @up: true if the completion queue may be read
+ * @over: reads no longer in flight, of @reads
+ * @retries: reads given up, of @over
+ * @timeouts: reads that took too long, of @retries
  * @slot: the reads
  *
- * @open to @reads are sq_lock's, @up to @retries cq_poll_lock's, @timeouts is the
- * watchdog's. All may be read without.
+ * sq_lock protects @open to @reads, and cq_poll_lock protects @up to @retries.
+ * Only the watchdog writes @timeouts. All may be read without a lock.
  */
 struct nvme_swap_queue {
 	struct nvme_queue nvmeq;
@@ -149,11 +149,12 @@ struct nvme_swap_queue {
  * struct nvme_swap - the private poll queues of a controller
  * @dev: the controller
  * @max: size of @queue
- * @granted: how many queues the controller has, all sorts, and doorbells for
+ * @granted: number of I/O queues, of all kinds, that the controller grants and
+ *           that have doorbells
  * @map: which of @queue a CPU uses
- * @wq: for @retry_work, which may block as long as a disk is frozen; the watchdog,
- *      which may have to end that, is on another one
- * @retry_work: tells mm of the slots on @retry
+ * @wq: for @retry_work, which may block as long as a disk is frozen. The watchdog,
+ *      which may have to end that, runs on another workqueue
+ * @retry_work: notifies mm of the slots on @retry
  * @retry: slots given up
  * @watch: the watchdog, on nvme_reset_wq; armed while there are reads
  * @fail: makes reads fail, for tests
@@ -175,7 +176,7 @@ struct nvme_swap {
 };
 
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
-/* Beside the controller's own fault_inject, and removed with it */
+/* Create a directory beside the controller's fault_inject; both are removed together. */
 static void nvme_swap_fail_init(struct nvme_swap *swap)
 {
 	swap->fail = (struct fault_attr)FAULT_ATTR_INITIALIZER;
@@ -204,18 +205,18 @@ static void nvme_swap_put_slot(struct nvme_swap_slot *slot)
 
 	WRITE_ONCE(slot->state, NVME_SWAP_FREE);
 	/*
-	 * Done with the slot before another has it. Pairs with the barrier after the
-	 * bit was cleared in nvme_swap_submit().
+	 * Finish with the slot before a submitter takes it. Pairs with the barrier after
+	 * the bit was cleared in nvme_swap_submit().
 	 */
 	smp_mb__before_atomic();
 	set_bit(slot - q->slot, q->free);
 }
 
 /*
- * A read is over: the device does not refer to the page any more. It is good, or has
- * to be read again, for which the reference to the request queue must be gone: a freeze
- * waits for that, and the bio for the end of the freeze. The folio is still locked, which
- * keeps the block device open until mm is told.
+ * End a read: the device no longer refers to the page. If the read was not good, mm retries
+ * it by a bio. Before that the reference to the request queue must be dropped: a freeze
+ * waits for it, and the bio for the end of the freeze. The folio is still locked, which
+ * keeps the block device open until mm is notified.
  */
 static void nvme_swap_end(struct nvme_swap_slot *slot, bool good)
 {
@@ -233,7 +234,7 @@ static void nvme_swap_end(struct nvme_swap_slot *slot, bool good)
 
 	if (likely(good)) {
 		scaleswap_read_done(slot->folio);
-		/* So that who sees it sees the folio up to date: nvme_swap_done(). */
+		/* Pairs with nvme_swap_done(), which then finds the folio up to date. */
 		smp_store_release(&slot->gen, gen);
 		nvme_swap_put_slot(slot);
 		return;
@@ -280,7 +281,7 @@ invalid:
 			     "invalid id %d completed on swap queue %d\n", cid, q->nvmeq.qid);
 }
 
-/* As nvme_poll_cq() */
+/* Reap completions, as nvme_poll_cq() does. */
 static void nvme_swap_reap_locked(struct nvme_swap_queue *q)
 {
 	struct nvme_queue *nvmeq = &q->nvmeq;
@@ -290,7 +291,7 @@ static void nvme_swap_reap_locked(struct nvme_swap_queue *q)
 
 	while (q->up && nvme_cqe_pending(nvmeq)) {
 		found = true;
-		/* The entry after its phase. Pairs with the device's order of writes. */
+		/* Read the entry after its phase. Pairs with the device's order of writes. */
 		dma_rmb();
 		nvme_swap_complete(q, &nvmeq->cqes[nvmeq->cq_head]);
 		nvme_update_cq_head(nvmeq);
@@ -300,14 +301,18 @@ static void nvme_swap_reap_locked(struct nvme_swap_queue *q)
 }
 
 /*
- * If the lock is taken, its holder reaps for the caller. With PREEMPT_RT the caller waits for
- * the lock instead, and lends the holder its priority: it may have preempted it.
+ * Reap a queue. If the lock is taken, its holder reaps for the caller. With PREEMPT_RT the
+ * caller waits for the lock instead, and lends the holder its priority: it may have
+ * preempted the holder.
  */
 static void nvme_swap_reap_queue(struct nvme_swap_queue *q)
 {
 	struct nvme_queue *nvmeq = &q->nvmeq;
 
-	/* For the look without the lock. Pairs with synchronize_rcu() before it is freed. */
+	/*
+	 * For the accesses without the lock. Pairs with synchronize_rcu() in
+	 * nvme_swap_free_queues().
+	 */
 	rcu_read_lock();
 	if (!READ_ONCE(q->up) || !nvme_cqe_pending(nvmeq))
 		goto out;
@@ -322,16 +327,17 @@ out:
 }
 
 /*
- * Normally this changes only while the request queue is frozen, and so not under a caller
- * that has a reference to it. With nvme_core.multipath=N the namespaces of two controllers
- * share @head, and only the one that is revalidated is frozen: a command of the other one
- * may be set up with the old format, as in nvme_setup_rw().
+ * Check that the format allows direct reads. Normally it changes only while the request
+ * queue is frozen, and so not under a caller that has a reference to that queue.
+ * With nvme_core.multipath=N the namespaces of two controllers share @head, and only the one
+ * that is revalidated is frozen. A command of the other one may be set up with the old
+ * format, as in nvme_setup_rw().
  */
 static bool nvme_swap_format_ok(const struct nvme_ns_head *head)
 {
 	/* A page is one PRP entry. */
 	BUILD_BUG_ON(PAGE_SIZE != NVME_CTRL_PAGE_SIZE);
-	/* Metadata and protection would want more than the page. */
+	/* Metadata and protection would need more than the page. */
 	return !head->ms && !head->pi_type && head->lba_shift <= PAGE_SHIFT;
 }
 
@@ -350,8 +356,8 @@ static int nvme_swap_probe(struct block_device *bdev)
 	if (!nvme_swap_format_ok(ns->head))
 		return -EOPNOTSUPP;
 	/*
-	 * They are created in order, so if there was any there is the ring of this one;
-	 * during a reset it is not open.
+	 * Queues are created in order, so if there was any, the first one has its ring.
+	 * During a reset it is not open, but keeps the ring.
 	 */
 	if (!swap || !READ_ONCE(swap->queue[0].nvmeq.cqes))
 		return -ENOSPC;
@@ -395,7 +401,7 @@ static int nvme_swap_submit(struct block_device *bdev, sector_t sector,
 	index = swap->map.mq_map[raw_smp_processor_id()];
 	q = &swap->queue[index];
 	spin_lock(&q->nvmeq.sq_lock);
-	/* A reset may have come and gone, and not be through with what is shared. */
+	/* A reset may have reopened the queue, and not be done with shared state yet. */
 	ret = -ENODEV;
 	if (!q->open || nvme_ctrl_state(&dev->ctrl) != NVME_CTRL_LIVE)
 		goto unlock;
@@ -404,7 +410,7 @@ static int nvme_swap_submit(struct block_device *bdev, sector_t sector,
 	if (nr == NVME_SWAP_SLOTS)
 		goto unlock;
 	clear_bit(nr, q->free);
-	/* Whoever gave it back was through with the slot: nvme_swap_put_slot(). */
+	/* Pairs with nvme_swap_put_slot(), which had finished with the slot. */
 	smp_mb__after_atomic();
 
 	slot = &q->slot[nr];
@@ -428,7 +434,7 @@ static int nvme_swap_submit(struct block_device *bdev, sector_t sector,
 	cmd.rw.slba = cpu_to_le64(lba);
 	cmd.rw.length = cpu_to_le16((PAGE_SIZE >> head->lba_shift) - 1);
 	nvme_sq_copy_cmd(&q->nvmeq, &cmd);
-	/* Has the barrier after which the device, and so who reaps, sees all that. */
+	/* Has the barrier that lets the device, and so the CPU that reaps, see all that. */
 	nvme_write_sq_db(&q->nvmeq, true);
 
 	if (unlikely(!q->watched)) {
@@ -465,14 +471,14 @@ static bool nvme_swap_poll(struct block_device *bdev, u64 cookie)
 	return nvme_swap_done(q, cookie);
 }
 
-/* Not less than are under way now. Those given up are mm's. */
+/* Count the reads in flight, never too few. Reads given up are mm's. */
 static unsigned int nvme_swap_under_way(const struct nvme_swap_queue *q)
 {
 	unsigned long over = READ_ONCE(q->over);
 
 	/*
-	 * In this order, or a read that begins and ends in between hides another. Pairs
-	 * with what orders the two writes: a read ends after it began.
+	 * Read ->over first, or a read that begins and ends in between hides another.
+	 * Pairs with the order of the two writes: a read ends after it began.
 	 */
 	smp_rmb();
 	return READ_ONCE(q->reads) - over;
@@ -514,7 +520,7 @@ static unsigned int nvme_swap_late(struct nvme_swap_queue *q)
 	return late;
 }
 
-/* As nvme_timeout(), without the attempt to abort: mm knows how to read it again. */
+/* Recover as nvme_timeout() does, without the attempt to abort: mm can retry the read. */
 static void nvme_swap_recover(struct nvme_swap_queue *q, unsigned int late)
 {
 	struct nvme_swap *swap = q->swap;
@@ -523,8 +529,8 @@ static void nvme_swap_recover(struct nvme_swap_queue *q, unsigned int late)
 	u32 csts;
 
 	/*
-	 * Who has the lock is about to end the reads. Who had it may have unmapped
-	 * the BAR, and has closed the queues then.
+	 * The holder of the lock is about to end the reads. An earlier holder may have
+	 * unmapped the BAR, and has closed the queues then.
 	 */
 	if (!mutex_trylock(&dev->shutdown_lock))
 		return;
@@ -538,7 +544,7 @@ static void nvme_swap_recover(struct nvme_swap_queue *q, unsigned int late)
 	if (pci_dev_is_disconnected(pdev))
 		nvme_change_ctrl_state(&dev->ctrl, NVME_CTRL_DELETING);
 	if (!nvme_state_terminal(&dev->ctrl)) {
-		/* PCI error recovery resets the controller; before that it would fail. */
+		/* PCI error recovery resets the controller; an earlier reset would fail. */
 		if (pci_channel_offline(pdev))
 			return;
 		if (nvme_should_reset(dev, csts))

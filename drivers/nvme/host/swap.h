@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ScaleSwap: what pci.c calls in swap.c, and nothing where that is configured out.
+ * ScaleSwap: functions of swap.c that pci.c calls, or stubs where it is configured out.
  *
- * A part of pci.c, which includes it before it knows what it consists of.
+ * pci.c includes this file, before it defines struct nvme_dev.
  */
 #ifndef _NVME_HOST_SWAP_H
 #define _NVME_HOST_SWAP_H
