@@ -390,7 +390,8 @@ int __init ssw_io_init(void)
 	if (err)
 		return err;
 	/* Reclaim waits for this work. */
-	ssw_bio_batch_wq = alloc_workqueue("scaleswap_io", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
+	ssw_bio_batch_wq = alloc_workqueue("scaleswap_io",
+					   WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	if (!ssw_bio_batch_wq)
 		goto err;
 	ssw_io_retry_wq = alloc_workqueue("scaleswap_io_retry", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);

@@ -300,7 +300,9 @@ static void case_scan_limit(void)
 	unsigned int done = 0, nr;
 
 	for (int i = 0; i < 20; i++) {
-		req[i] = (struct ssw_request){ .node.is_request = true, .order = 1, .word = SSW_WORD_ONE };
+		req[i] = (struct ssw_request){
+			.node.is_request = true, .order = 1, .word = SSW_WORD_ONE,
+		};
 		llist_add(&req[i].node.link, &slots->queue);
 	}
 	for (int i = 0; done < 20; i++) {
