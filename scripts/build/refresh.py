@@ -26,7 +26,9 @@ OURS = re.compile(r"(^|/)scaleswap([/._-]|$)|(^|/)[^/]*-scaleswap$|\.scaleswap$"
 TEMPLATE = """From: {author}
 Subject: [PATCH] {subsys}: {what}
 
-FIXME: why this hook is needed and what it calls.
+FIXME: context: what the base kernel does here. Problem: what is wrong with
+that. Solution: what this calls, and what changes for plain areas and with
+ScaleSwap off.
 
 Signed-off-by: {author}
 ---

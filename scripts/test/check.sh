@@ -127,6 +127,10 @@ chk_series() {
 		[ "$n" -le 30 ] || grep -q '^\[ Upstream commit' "patches/$p" ||
 			echo "remark: patches/$p adds $n lines; hooks should stay at 30 or fewer" >&3
 	done
+	for p in patches/*.patch; do
+		series | grep -qxF "${p#patches/}" ||
+			{ echo "$p: not in patches/series, so it is not applied"; rc=1; }
+	done
 	python3 - <<-'PY' || rc=1
 		import sys
 		sys.path.insert(0, "scripts/build")
@@ -214,6 +218,8 @@ chk_abi() {
 			{ echo "Documentation/admin-guide/mm: nothing on the counter $a"; rc=1; }
 		grep -q "'$a'" tools/mm/scaleswap/ssw_status.py ||
 			{ echo "tools/mm/scaleswap/ssw_status.py does not know the counter $a"; rc=1; }
+		grep -q "/$a " tools/mm/scaleswap/tests/data/status.rec ||
+			{ echo "tools/mm/scaleswap/tests/data/status.rec: no counter $a, so no test shows it"; rc=1; }
 	done
 	for a in $attrs; do
 		grep -qE "^(What:)?[[:space:]]+/sys/kernel/mm/scaleswap/(.*/)?$a\$" "$doc" ||

@@ -151,7 +151,7 @@ class BusyHost(unittest.TestCase):
 
 
 class Defects(unittest.TestCase):
-    """What is a splat; klog.awk leaves out one that the base is known for, and no other."""
+    """What is a splat; klog.awk leaves out two that the base is known for, and no other."""
 
     DYING = ["------------[ cut here ]------------", "Dying CPU not properly vacated!",
              "WARNING: CPU: 2 PID: 25 at kernel/sched/core.c:8365 sched_cpu_dying+0x66/0x190",
@@ -196,6 +196,18 @@ class Defects(unittest.TestCase):
         self.assertTrue(self.shown(*self.DYING, self.OFFLINE))
         self.assertTrue(self.shown(*self.DYING, *["more"] * 200, "CPU2 enqueued tasks (2 total):",
                                    self.STOPPER, self.OFFLINE))
+
+    def test_fair_server_stopped_twice(self):
+        warning = "WARNING: CPU: 1 PID: 20 at kernel/sched/deadline.c:428 task_non_contending+0x23f/0x2d0"
+        end = "---[ end trace 0000000000000000 ]---"
+        known = ("------------[ cut here ]------------", warning, "Call Trace:", " dl_server_stop+0x1d/0x30",
+                 " sched_cpu_dying+0x12d/0x190", " take_cpu_down+0x5c/0x80", end)
+        self.assertEqual(self.shown(*known, self.OFFLINE), [])
+        self.assertIn("Bad page", self.shown(*known, self.OFFLINE, "BUG: Bad page state in process")[0])
+        for trace in ((" dl_server_stop+0x1d/0x30", " dequeue_entities+0x5c/0x80"), (" sched_cpu_dying+0x12d/0x190",), ()):
+            with self.subTest(trace):
+                self.assertIn("WARNING", self.shown(warning, "Call Trace:", *trace, end, self.OFFLINE)[0])
+        self.assertIn("WARNING", self.shown(*known[:-1])[0])
 
     def test_in_a_guest(self):
         said = ("------------[ cut here ]------------", "[ 1.000000] Dying CPU not properly vacated!",

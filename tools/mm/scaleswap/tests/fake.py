@@ -267,7 +267,7 @@ class Case(unittest.TestCase):
             with open(path, 'w') as file:
                 file.write(text)
         with open(path) as file:
-            self.assertEqual(text, file.read())
+            self.assertEqual(text, file.read(), 'SCALESWAP_UPDATE_GOLDEN=1 renews %s' % name)
 
     def steps(self, *kinds):
         return [entry for entry in self.io.log if entry[0] in kinds]
