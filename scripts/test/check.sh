@@ -113,7 +113,8 @@ chk_size() {
 # Form of every hook, and that every prefix of the series applies without fuzz: they are
 # applied one after another to the base files, as scripts/build/tree.py does it.
 chk_series() {
-	local p n rc=0 last=''
+	local p n rc=0 last='' listed
+	listed=$(series)
 	for p in $(series); do
 		[[ $p =~ ^[0-9]{3}-[a-z0-9]+(-[a-z0-9_]+)*\.patch$ ]] ||
 			{ echo "patches/$p: not named NNN-subsystem-what-it-does.patch"; rc=1; }
@@ -128,7 +129,7 @@ chk_series() {
 			echo "remark: patches/$p adds $n lines; hooks should stay at 30 or fewer" >&3
 	done
 	for p in patches/*.patch; do
-		series | grep -qxF "${p#patches/}" ||
+		grep -qxF "${p#patches/}" <<<"$listed" ||
 			{ echo "$p: not in patches/series, so it is not applied"; rc=1; }
 	done
 	python3 - <<-'PY' || rc=1

@@ -6,6 +6,7 @@
 
   bodies   no header of mm/scaleswap, include/linux or drivers defines a function that is
            not static inline: code that another file has to include is a .c file
+  stubs    what hooks.h declares inline with an option has a stub without it
   names    ssw_* and SSW_* are internal to mm/scaleswap: neither hooks nor headers for the
            rest of the kernel nor drivers use them. Trace events show them, so those do
 
@@ -37,6 +38,14 @@ def faults(root):
         for m in BODY.finditer(text):
             line = text.count("\n", 0, m.start()) + 1
             yield f"{name}:{line}: a function body that is not static inline: {' '.join(m[1].split())}"
+    for path in files("hooks.h", "mm/scaleswap"):
+        with open(path) as f:
+            text = COMMENT.sub(blank, f.read())
+        for option, with_it, without in re.findall(r"^#ifdef (CONFIG_SCALESWAP\w*)\n(.*?)^#else\b(.*?)^#endif",
+                                                   text, re.M | re.S):
+            inline = re.compile(r"^static inline [^;{}()]*?(\w+)\(", re.M)
+            for call in sorted(set(inline.findall(with_it)) - set(inline.findall(without))):
+                yield f"{os.path.relpath(path, root)}: {call}() has no stub without {option}"
     for path in files((".c", ".h"), "include/linux", "drivers"):
         name = os.path.relpath(path, root)
         with open(path) as f:

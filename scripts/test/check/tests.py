@@ -63,6 +63,10 @@ def wrong_guests(root):
                 yield f"guests.py: {guest} runs {test}, but {prog} has no such case"
             if test in whole and not g.get("only"):
                 run.setdefault(prog, set()).add(case)
+    for path in sorted(glob.glob(f"{root}/{SELFTESTS}/*.c") + glob.glob(f"{root}/{SELFTESTS}/*.sh")):
+        name = os.path.basename(path)
+        if re.search(r"^TEST_HARNESS_MAIN$|^TESTS=", read(path), re.M) and name.removesuffix(".c") not in listed:
+            yield f"{SELFTESTS}/Makefile: {name} is a test, and not listed"
     for prog in listed:
         if prog not in run:
             yield f"guests.py: no guest runs {prog}"
