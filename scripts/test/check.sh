@@ -263,7 +263,7 @@ objects() {
 		make -C "$src" O="$out" -j"$JOBS" "CC=ccache gcc" "HOSTCC=ccache gcc" W=1 C=2 "$@"
 }
 # Without line numbers, so that what only moved counts as the same.
-warnings() { grep -E ': (warning|error|note):' "$1" | sed -E "s,^($TREE|$BASE|\.\./\.\./tree|\.\./\.\./base)/,,;s/:[0-9]+(:[0-9]+)?:/:/g" | LC_ALL=C sort || true; }
+warnings() { grep -E ': (warning|error|note):' "$1" | sed -E "s,^($TREE|$BASE|$(readlink -f "$BASE")|\.\./\.\./tree|\.\./\.\./base)/,,;s/:[0-9]+(:[0-9]+)?:/:/g" | LC_ALL=C sort || true; }
 
 # Overlay: no warning at all. Hooked files: none that the base does not give as well.
 chk_sparse_w1() {
