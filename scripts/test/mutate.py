@@ -74,7 +74,11 @@ MUTANTS = {
                     "", "users/group*"),
     "record-not-exchanged": ("mm/scaleswap/swapmap.c", "	old = xchg(at, id);",
                              "	old = *at;\n	for (int i = 0; i < 10000; i++)\n		cpu_relax();\n"
-                             "	WRITE_ONCE(*at, id);", "cgroup1/cgroup1.charges_move"),
+                             "	WRITE_ONCE(*at, id);", "kunit/*"),
+    "move-not-exchanged": ("mm/scaleswap/swapmap.c", "	if (at && cmpxchg(at, old, new) == old)\n		ret = old;",
+                           "	if (at && READ_ONCE(*at) == old) {\n		for (int i = 0; i < 10000; i++)\n"
+                           "			cpu_relax();\n		WRITE_ONCE(*at, new);\n		ret = old;\n	}",
+                           "kunit/*"),
     "used-above-all": ("mm/scaleswap/swapmap.c", "	return min_t(u64, used, READ_ONCE(area->si->pages));",
                        "	return used;", "kunit/*"),
     "free-above-total": ("mm/scaleswap/nr_swap.c", "	return clamp_t(long, sum, 0, total);",
@@ -308,7 +312,7 @@ def run(name):
     # scripts/test/run.py keeps edits made by hand in the tree, and so the mutant
     test = call(["scripts/test/run.py", "test"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                 env=dict(os.environ, TESTS=tests))
-    failed = re.findall(r"FAILED (\S+)", test.stdout)
+    failed = re.findall(r"^\[[^]]*\] FAILED (\S+)", test.stdout, re.M)
     if not re.search(r"^\d+ passed, \d+ failed", test.stdout, re.M):
         return "?? scripts/test/run.py did not finish: " + test.stdout[-300:]
     return ", ".join(failed[:4]) + (f" and {len(failed) - 4} more" if len(failed) > 4 else "") if failed else None

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of ScaleSwap's slots: what a word may become, and what the owner
- * of an area hands out. They run in one thread; tools/testing/scaleswap tests in
- * user space what many threads do at once.
+ * of an area hands out. All but one run in one thread; tools/testing/scaleswap tests
+ * in user space what many threads do at once.
  */
 #include <kunit/test.h>
 #include <linux/bitmap.h>
 #include <linux/err.h>
+#include <linux/kthread.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
 
 #include "../internal.h"
 
@@ -470,6 +474,81 @@ static void ssw_test_slots_memory(struct kunit *test)
 	}
 }
 
+#ifdef CONFIG_MEMCG
+#define MEMCG_FROM	1
+#define MEMCG_TO	2
+
+struct ssw_test_mover {
+	swp_entry_t entry;
+	unsigned long moves;
+};
+
+/* Moves a slot's charge whenever it can, like cgroup v1. */
+static int ssw_test_move(void *arg)
+{
+	struct ssw_test_mover *mover = arg;
+
+	while (!kthread_should_stop()) {
+		if (scaleswap_cgroup_cmpxchg(mover->entry, MEMCG_FROM, MEMCG_TO))
+			WRITE_ONCE(mover->moves, mover->moves + 1);
+		cpu_relax();
+		cond_resched();
+	}
+	return 0;
+}
+
+static void ssw_test_hide_slots(void *type)
+{
+	RCU_INIT_POINTER(ssw_area_slots[(unsigned long)type], NULL);
+	synchronize_rcu();
+}
+#endif
+
+/*
+ * A CPU records memory cgroups while another moves the charge. Who records gets the id
+ * that the move left; otherwise it gives the charge back to the wrong cgroup. And what
+ * is not charged any more does not move.
+ */
+static void ssw_test_memcg_moved(struct kunit *test)
+{
+#ifdef CONFIG_MEMCG
+	/* No swap area ever has this type. */
+	const unsigned long type = ARRAY_SIZE(ssw_area_slots) - 1;
+	struct ssw_slots *slots = ssw_test_space(test, SSW_CLUSTER_SLOTS, NULL, 0);
+	struct ssw_test_mover mover = {};
+	struct task_struct *task;
+	unsigned long seen = 0, late = 0;
+	unsigned int slot;
+
+	BUILD_BUG_ON(ARRAY_SIZE(ssw_area_slots) <= MAX_SWAPFILES);
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one CPU");
+	KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, slots, 0, &slot), (int)SSW_OK);
+	mover.entry = swp_entry(type, slot);
+	rcu_assign_pointer(ssw_area_slots[type], slots);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, ssw_test_hide_slots,
+							   (void *)type));
+	task = kthread_run(ssw_test_move, &mover, "ssw_kunit");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	for (int i = 0; READ_ONCE(mover.moves) < 1000; i++) {
+		late += scaleswap_cgroup_record(mover.entry, MEMCG_FROM, 1) != 0;
+		/* An emulator may switch CPUs here; let it move before the record, or in it. */
+		if (i % 2)
+			cpu_relax();
+		seen += scaleswap_cgroup_record(mover.entry, 0, 1) == MEMCG_TO;
+		cpu_relax();
+		cond_resched();
+	}
+	kthread_stop(task);
+	late += scaleswap_cgroup_record(mover.entry, 0, 1) != 0;
+	KUNIT_EXPECT_EQ(test, seen, mover.moves);
+	KUNIT_EXPECT_EQ(test, late, 0);
+	ssw_test_free(test, slots, slot, 1);
+#else
+	kunit_skip(test, "no memory controller");
+#endif
+}
+
 static struct kunit_case ssw_slots_test_cases[] = {
 	KUNIT_CASE(ssw_test_word_transitions),
 	KUNIT_CASE(ssw_test_word_excl),
@@ -483,6 +562,7 @@ static struct kunit_case ssw_slots_test_cases[] = {
 	KUNIT_CASE(ssw_test_slots_discard),
 	KUNIT_CASE(ssw_test_queue_order),
 	KUNIT_CASE(ssw_test_slots_memory),
+	KUNIT_CASE(ssw_test_memcg_moved),
 	{}
 };
 
