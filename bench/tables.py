@@ -6,6 +6,7 @@ them stands what table_NAME() returns here: lines of Markdown. Each table ends w
 that it is from, the commits and the date in that file, and the command: what is from an
 older kernel shows in the commit. A number without data cannot be printed.
 """
+import glob
 import json
 import os
 import re
@@ -364,8 +365,8 @@ BLOCK = re.compile(r"(?m)^<!-- table ([\w-]+) -->\n(.*?)^<!-- end -->$", re.S)
 
 
 def readmes():
-    """README.md of the repository, and those of bench/."""
-    out = [f"{b.ROOT}/README.md"]
+    """README.md of the repository, those of bench/, and the letters in front of the sets."""
+    out = [f"{b.ROOT}/README.md", *sorted(glob.glob(f"{b.ROOT}/patches/covers/*.md"))]
     for folder, _, files in sorted(os.walk(f"{b.ROOT}/bench")):
         out += [f"{folder}/README.md"] if "README.md" in files else []
     return [path for path in out if os.path.exists(path)]

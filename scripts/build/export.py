@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Write the whole (overlay and hooks) as one series for `git am` on the pristine base.
+"""Write the whole (overlay and hooks) as series for `git am` on the pristine base.
 
   OUT=DIR scripts/build/export.py      default $BUILD/export
 
-For each mechanism the overlay comes first, a commit a piece, then its band of hooks.
-The series is then applied to a fresh repository of the base files it touches, and what
-comes out is compared with the assembled tree, file by file.
+For each mechanism the overlay comes first, a commit a piece, then its band of hooks. The
+patches of a mechanism are numbered as a set of its own, [PATCH n/m], which cover-SET.txt
+introduces: SET.md of patches/covers with the list of patches and the diffstat. The files' own
+numbers go on through all sets, so `git am OUT/*.patch` takes the whole.
+
+All is then applied to a fresh repository of the base files it touches, and what comes out is
+compared with the assembled tree, file by file.
 """
 
 import glob
@@ -20,6 +24,9 @@ from email.utils import parseaddr
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tree_lib as t  # noqa: E402
+
+# The sets that are posted, and their bands of hooks; patches/covers/ has a letter for each.
+SETS = {"core": "012", "lru": "3", "fault": "4", "tools": "9"}
 
 # The overlay's commits: band of hooks that they go in front of, paths (a prefix, the first
 # match counts), subject, body. A file that nothing names is an error.
@@ -164,6 +171,42 @@ def steps(groups, names):
         yield i, None
 
 
+def set_of(band):
+    for name, bands in SETS.items():
+        if str(band) in bands:
+            return name
+    raise t.Error(f"band {band}xx belongs to no set; name it in SETS of {sys.argv[0]}")
+
+
+def number(series, sets):
+    """Number the patches of each set, 1/m to m/m."""
+    for path, (at, of) in zip(series, ((sets[:i].count(s) + 1, sets.count(s)) for i, s in enumerate(sets))):
+        with open(path) as f:
+            text = f.read()
+        text, n = re.subn(r"^Subject: \[PATCH\] ", f"Subject: [PATCH {at:0{len(str(of))}}/{of}] ", text,
+                          count=1, flags=re.M)
+        if not n:
+            raise t.Error(f"{os.path.basename(path)} has no Subject: [PATCH]")
+        with open(path, "w") as f:
+            f.write(text)
+
+
+def cover(repo, name, commits, who):
+    """The letter in front of a set: its text, what is in it, how large it is."""
+    path = os.path.join(t.ROOT, "patches/covers", name + ".md")
+    try:
+        with open(path) as f:
+            title, text = f.read().split("\n", 1)
+    except FileNotFoundError:
+        raise t.Error(f"{path} is missing: the letter in front of that set") from None
+    text = re.sub(r"^<!-- .* -->\n", "", text, flags=re.M).strip()
+    subjects = git(repo, "log", "--reverse", "--format=  %s", f"{commits[0]}^..{commits[-1]}")
+    stat = git(repo, "diff", "--stat=80", "--no-renames", f"{commits[0]}^", commits[-1])
+    return (f"From: {who['GIT_AUTHOR_NAME']} <{who['GIT_AUTHOR_EMAIL']}>\nDate: {who['GIT_AUTHOR_DATE']}\n"
+            f"Subject: [PATCH {0:0{len(str(len(commits)))}}/{len(commits)}] {title.removeprefix('# ')}\n\n"
+            f"{text}\n\n{subjects}\n{stat}")
+
+
 def main():
     t.build_lock()
     if subprocess.run([os.path.join(t.ROOT, "scripts/build/tree.py")], stdout=subprocess.DEVNULL).returncode:
@@ -174,7 +217,7 @@ def main():
                       f"({', '.join(sorted(edits)[:5])}); run 'make refresh' first")
     out = os.path.abspath(os.environ.get("OUT") or os.path.join(t.BUILD, "export"))
     os.makedirs(out, exist_ok=True)
-    other = [f for f in os.listdir(out) if not re.fullmatch(r"\d{4}-.*\.patch", f)]
+    other = [f for f in os.listdir(out) if not re.fullmatch(r"\d{4}-.*\.patch|cover-.*\.txt", f)]
     if other:
         raise t.Error(f"OUT={out} holds other files ({other[0]}); give an empty directory")
 
@@ -192,11 +235,12 @@ def main():
             "2026-01-01T00:00:00+00:00"
         who = {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": mail,
                "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
-        groups = {}
+        groups, sets = {}, []
         for f, (kind, src) in files.items():
             if kind in ("overlay", "append"):
                 groups.setdefault(piece_of(f), []).append((f, src))
         for i, n in steps(groups, want.names):
+            sets.append(set_of(PIECES[i][0] if n is None else int(n[0])))
             if n is None:
                 for f, src in groups[i]:
                     dst = os.path.join(repo, f)
@@ -220,11 +264,16 @@ def main():
                     input=text.encode())
             except t.Error as err:
                 raise t.Error(f"patches/{n}: {err}") from None
-        for f in glob.glob(os.path.join(out, "*.patch")):
+        for f in glob.glob(os.path.join(out, "*.patch")) + glob.glob(os.path.join(out, "cover-*.txt")):
             os.unlink(f)
-        root = git(repo, "rev-list", "--max-parents=0", "HEAD").strip()
+        root, *commits = git(repo, "rev-list", "--reverse", "HEAD").split()
         git(repo, "format-patch", "-q", "--zero-commit", "--no-signature", "--full-index",
-            "--no-renames", "-o", out, root + "..HEAD")
+            "--no-renames", "--no-numbered", "-o", out, root + "..HEAD")
+        number(sorted(glob.glob(os.path.join(out, "*.patch"))), sets)
+        for s in SETS:
+            of = [c for c, its in zip(commits, sets) if its == s]
+            with open(os.path.join(out, f"cover-{s}.txt"), "w") as f:
+                f.write(cover(repo, s, of, who))
 
         # And see that it gives the tree again.
         series = sorted(glob.glob(os.path.join(out, "*.patch")))

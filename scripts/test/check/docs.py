@@ -7,7 +7,7 @@
 TREE is the assembled kernel tree (a plain base tree will do, too, if only the overlay is
 new). Prints one line a fault, "FILE:LINE: what", and exits with 1 if there is any.
 
-Documents are those of Documentation/, docs/*.md and patches/README.md.
+Documents are those of Documentation/, docs/*.md, patches/README.md and patches/covers/*.md.
 
   names      each name() in a document is in C code, and each identifier of ours (ssw_*,
              scaleswap_*, SSW_*, nvme_swap_*, CONFIG_SCALESWAP*) in some source; comments
@@ -76,7 +76,7 @@ class Check:
         self.overlay += ["Kconfig.scaleswap"]
         self.docs = [f for f in self.overlay if f.startswith("Documentation/")]
         # Ours, never overlaid: they name files of the repository as well.
-        self.pages = [os.path.relpath(f, root) for name in ("docs/*.md", "patches/README.md")
+        self.pages = [os.path.relpath(f, root) for name in ("docs/*.md", "patches/README.md", "patches/covers/*.md")
                       for f in glob.glob(os.path.join(root, name))]
         self.code = [f for f in self.overlay if f not in self.docs]
 
