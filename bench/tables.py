@@ -91,6 +91,12 @@ def spread(s, form):
     return f"{form(s['median'])} ({form(s['min'])}-{form(s['max'])})"
 
 
+def median(runs, key):
+    """Median, min and max of a count over runs."""
+    v = [r[key] for r in runs]
+    return spread({"median": statistics.median(v), "min": min(v), "max": max(v)}, n)
+
+
 # --- the demo -------------------------------------------------------------------------
 
 def newest_demo():
@@ -326,6 +332,16 @@ def table_mglru_shards():
             values = [of(at[load, cpus, k]) if (load, cpus, k) in at else None for k in d["columns"]]
             rows.append([f"{load}, {cpus} CPUs: {title}", *["" if v is None else n(v) for v in values]])
     return markdown(["one boot each", *d["columns"]], rows) + source("mglru-shards.json")
+
+
+def table_oom_stress():
+    """Kills by column, and how much the runs swapped."""
+    d = data("oom-stress.json")
+    titles = {**KERNELS, "core,fault": "`scaleswap=core,fault`"}
+    rows = [[titles[c], t["runs"], n(t["kills"]), t["runs_with_a_kill"], *[median(d["runs"][c], k)
+             for k in ("swapped_out", "limit_met")]] for c, t in d["table"].items()]
+    head = ["kernel", "runs", "kills", "runs with a kill", "pages swapped out a run", "times the limit was met a run"]
+    return markdown(head, rows) + source("oom-stress.json")
 
 
 def table_oom_decisions():

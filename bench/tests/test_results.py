@@ -170,7 +170,7 @@ class Tables(unittest.TestCase):
 
     def test_no_figure_stands_in_the_text(self):
         for path in tables.readmes():
-            if "/bench/" in path:
+            if path != f"{ROOT}/README.md":
                 text = re.sub(r"`[^`]*`", "", tables.BLOCK.sub("", self.read(path)))
                 with self.subTest(os.path.relpath(path, ROOT)):
                     self.assertEqual(re.findall(r"\d,\d{3}|\d\.\d|\d ?%", text), [])
