@@ -279,7 +279,7 @@ chk_sparse_w1() {
 	bad=$(grep -E '(^|/)(mm/scaleswap/|include/(linux|trace/events)/scaleswap)' <<<"$ours" || true)
 	[ -z "$bad" ] || { echo "$bad"; rc=1; }
 	# what the base says about the same files; kept, as the base hardly changes
-	key=$({ cat "$BUILD/base.stamp" "$BUILD/out/check/.config"; echo "${objs[@]}"; } | sha256sum | cut -c1-16)
+	key=$({ cat "$BUILD/base.stamp" "$BUILD/out/check/.config" scripts/test/check.sh; echo "${objs[@]}"; } | sha256sum | cut -c1-16)
 	if [ ! -f "$BUILD/logs/check-w1-base.$key" ]; then
 		(cd "$BUILD/out/check-base" 2>/dev/null && rm -f "${objs[@]}") || true
 		objects "$BASE" "$BUILD/out/check-base" "${objs[@]}" >"$log.base" 2>&1 ||
