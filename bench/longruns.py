@@ -44,7 +44,7 @@ def counters(run, text):
     # as in "direct 267185 bio 47176"
     out.update({k: int(v) for k, v in re.findall(r"(\w+) (\d+)(?= \w+ \d|$)", said.partition("; ")[2])})
     out.update({k: int(find(p, said)) for k, p in named.items() if find(p, said)})
-    load = find(r"^# # faultload: (.*)$", text)
+    load = find(r"^# # fault_?load: (.*)$", text)
     out.update({k: int(find(p, load)) for k, p in LOAD.items() if load and find(p, load)})
     return out
 
