@@ -46,9 +46,9 @@ PIECES = (
     (2, ("mm/scaleswap/cluster.c", "mm/scaleswap/deleg.c"),
      "mm/scaleswap: add clusters, the owner's token and delegation",
      "Which slot to hand out is decided by lists of clusters. Only the owner\n"
-     "of an area changes these: the CPU that holds the area's token, which\n"
-     "nobody waits for. A CPU that does not get the token queues a request,\n"
-     "and the holder serves it."),
+     "of an area changes these: the CPU that holds the area's token. No\n"
+     "allocation waits for it: a CPU that does not get the token queues a\n"
+     "request, and the holder serves it."),
     (2, ("mm/scaleswap/internal.h", "mm/scaleswap/core.c", "mm/scaleswap/area.c",
          "mm/scaleswap/arealist.c"),
      "mm/scaleswap: add areas with a home CPU",
