@@ -79,6 +79,7 @@ MUTANTS = {
                            "	if (at && READ_ONCE(*at) == old) {\n		for (int i = 0; i < 10000; i++)\n"
                            "			cpu_relax();\n		WRITE_ONCE(*at, new);\n		ret = old;\n	}",
                            "kunit/*"),
+    "move-never": ("mm/scaleswap/swapmap.c", "	if (at && cmpxchg(at, old, new) == old)", "	if (0)", "kunit/*"),
     "used-above-all": ("mm/scaleswap/swapmap.c", "	return min_t(u64, used, READ_ONCE(area->si->pages));",
                        "	return used;", "kunit/*"),
     "free-above-total": ("mm/scaleswap/nr_swap.c", "	return clamp_t(long, sum, 0, total);",

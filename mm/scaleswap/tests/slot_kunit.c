@@ -530,7 +530,8 @@ static void ssw_test_memcg_moved(struct kunit *test)
 							   (void *)type));
 	task = kthread_run(ssw_test_move, &mover, "ssw_kunit");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
-	for (int i = 0; READ_ONCE(mover.moves) < 1000; i++) {
+	/* Far more turns than it takes, so that a mover that never moves fails the test. */
+	for (int i = 0; i < 10000000 && READ_ONCE(mover.moves) < 1000; i++) {
 		late += scaleswap_cgroup_record(mover.entry, MEMCG_FROM, 1) != 0;
 		/* An emulator may switch CPUs here; let it move before the record, or in it. */
 		if (i % 2)
@@ -541,6 +542,7 @@ static void ssw_test_memcg_moved(struct kunit *test)
 	}
 	kthread_stop(task);
 	late += scaleswap_cgroup_record(mover.entry, 0, 1) != 0;
+	KUNIT_EXPECT_GE(test, mover.moves, 1000);
 	KUNIT_EXPECT_EQ(test, seen, mover.moves);
 	KUNIT_EXPECT_EQ(test, late, 0);
 	ssw_test_free(test, slots, slot, 1);
