@@ -23,6 +23,7 @@
 #include <linux/minmax.h>
 #include <linux/preempt.h>
 #include <linux/processor.h>
+#include <linux/sched.h>
 
 #include "slot.h"
 
@@ -68,6 +69,23 @@ bool ssw_token_trylock(struct ssw_slots *slots)
 	}
 	preempt_enable();
 	return false;
+}
+
+/**
+ * ssw_token_get - become the owner
+ * @slots: the area's slots
+ *
+ * Another owner holds the token for microseconds, with preemption off.
+ *
+ * Context: process context, may sleep before it has the token. Preemption is off
+ * from then on until ssw_token_release().
+ */
+void ssw_token_get(struct ssw_slots *slots)
+{
+	while (!ssw_token_trylock(slots)) {
+		cpu_relax();
+		cond_resched();
+	}
 }
 
 /**

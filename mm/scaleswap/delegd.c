@@ -109,23 +109,6 @@ void ssw_delegd_notify(struct ssw_area *area, unsigned int queued)
 	}
 }
 
-/**
- * ssw_token_get - become the owner
- * @slots: the area's slots
- *
- * Another owner holds the token for microseconds, with preemption off.
- *
- * Context: process context, may sleep before it has the token. Preemption is off
- * from then on until ssw_token_release().
- */
-void ssw_token_get(struct ssw_slots *slots)
-{
-	while (!ssw_token_trylock(slots)) {
-		cpu_relax();
-		cond_resched();
-	}
-}
-
 static void ssw_area_work(struct ssw_area *area)
 {
 	struct ssw_slots *slots = area->slots;

@@ -260,7 +260,6 @@ u32 ssw_mm_id(struct mm_struct *mm);
 extern unsigned int ssw_wake_threshold;
 void ssw_delegd_area_init(struct ssw_area *area);
 void ssw_delegd_notify(struct ssw_area *area, unsigned int queued);
-void ssw_token_get(struct ssw_slots *slots);
 int ssw_delegd_init(void);
 
 /* discard.c */

@@ -427,6 +427,7 @@ unsigned int ssw_cluster_queue(struct ssw_slots *slots, struct ssw_cluster *ci);
 extern unsigned int ssw_deleg_batch;
 void ssw_token_init(struct ssw_slots *slots);
 bool ssw_token_trylock(struct ssw_slots *slots);
+void ssw_token_get(struct ssw_slots *slots);
 void ssw_token_release(struct ssw_slots *slots);
 unsigned int ssw_drain(struct ssw_slots *slots, const struct ssw_request *own,
 		       enum ssw_by by);

@@ -7,7 +7,6 @@
 
 #include <linux/bug.h>
 #include <linux/kernel.h>
-#include <linux/processor.h>
 
 #include "area.h"
 #include "shim.h"
@@ -55,12 +54,6 @@ unsigned int test_slots_capacity(const struct ssw_slots *slots)
 	return slots->nr_slots - slots->nr_bad;
 }
 
-void test_token_get(struct ssw_slots *slots)
-{
-	while (!ssw_token_trylock(slots))
-		cpu_relax();
-}
-
 enum ssw_result test_alloc(struct ssw_slots *slots, bool home, unsigned int order,
 			   unsigned int lane, u64 word, unsigned int *slot,
 			   void (*meanwhile)(void *), void *arg)
@@ -92,7 +85,7 @@ void test_drain(struct ssw_slots *slots)
 	unsigned int nr;
 
 	do {
-		test_token_get(slots);
+		ssw_token_get(slots);
 		nr = ssw_drain(slots, NULL, SSW_BY_DELEGATOR);
 		ssw_token_release(slots);
 	} while (nr);

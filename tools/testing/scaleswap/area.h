@@ -16,7 +16,6 @@ void test_slots_free(struct ssw_slots *slots);
 unsigned int test_slots_capacity(const struct ssw_slots *slots);
 
 /* Take the token, however long it takes. */
-void test_token_get(struct ssw_slots *slots);
 
 /* Allocate as ssw_area_alloc(); @meanwhile as in ssw_request_delegate(). RCU read side. */
 enum ssw_result test_alloc(struct ssw_slots *slots, bool home, unsigned int order,

@@ -55,7 +55,7 @@ static void case_one_by_one(void)
 		test_slots_check(slots);
 	}
 	test_drain(slots);
-	test_token_get(slots);
+	ssw_token_get(slots);
 	ssw_slots_trim(slots);
 	ssw_token_release(slots);
 	test_slots_check(slots);
@@ -133,7 +133,7 @@ static void case_lanes(void)
 	}
 	test_drain(slots);
 	test_slots_check(slots);
-	test_token_get(slots);
+	ssw_token_get(slots);
 	ssw_slots_trim(slots);
 	ssw_token_release(slots);
 	ssw_check(!slots->nr_tables, "%u tables left", slots->nr_tables);
@@ -197,7 +197,7 @@ static void case_late_notice(void)
 	put(slots, 1, SSW_CLUSTER_SLOTS - 1);
 	test_drain(slots);
 	ssw_check(ci->state == SSW_CL_DISCARD, "state %u", ci->state);
-	test_token_get(slots);
+	ssw_token_get(slots);
 	ssw_check(ssw_cluster_to_discard(slots) == ci, "no cluster to discard");
 	ssw_token_release(slots);
 
@@ -236,7 +236,7 @@ static void halves_gone(struct ssw_slots *slots)
 	for (unsigned int slot = 0; slot < slots->nr_slots; slot += 2)
 		put(slots, slot, 1);
 	test_drain(slots);
-	test_token_get(slots);
+	ssw_token_get(slots);
 	ssw_slots_trim(slots);
 	ssw_token_release(slots);
 	test_slots_check(slots);
@@ -306,7 +306,7 @@ static void case_scan_limit(void)
 		llist_add(&req[i].node.link, &slots->queue);
 	}
 	for (int i = 0; done < 20; i++) {
-		test_token_get(slots);
+		ssw_token_get(slots);
 		nr = ssw_drain(slots, NULL, SSW_BY_HOLDER);
 		ssw_check(nr && slots->scanned <= 2 * SSW_DRAIN_WORDS, "%u requests, %u words",
 			  nr, slots->scanned);

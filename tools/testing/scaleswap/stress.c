@@ -487,21 +487,21 @@ static void service(struct area *area)
 	unsigned int nr;
 
 	do {
-		test_token_get(slots);
+		ssw_token_get(slots);
 		nr = ssw_drain(slots, NULL, SSW_BY_DELEGATOR);
 		ssw_slots_trim(slots);
 		ssw_token_release(slots);
 		nr_drained += nr;
 	} while (nr && !READ_ONCE(stop));
 	while (slots->use_discard) {
-		test_token_get(slots);
+		ssw_token_get(slots);
 		ci = ssw_cluster_to_discard(slots);
 		ssw_token_release(slots);
 		if (!ci)
 			break;
 		discard(area, ci);
 		ssw_cluster_discarded(slots, ci);
-		test_token_get(slots);
+		ssw_token_get(slots);
 		ssw_drain(slots, NULL, SSW_BY_DELEGATOR);
 		ssw_token_release(slots);
 	}
