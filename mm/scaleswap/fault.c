@@ -121,7 +121,6 @@ struct ssw_read_bio {
 };
 
 static struct bio_set ssw_read_bios;
-static struct bio_set ssw_retry_bios;
 static struct workqueue_struct *ssw_reap_wq;
 static struct workqueue_struct *ssw_retry_wq;
 /* Handed over to the worker: polled bios, and areas with direct reads */
@@ -142,47 +141,6 @@ static void ssw_reap_kick(void)
 	if (wq_has_sleeper(&ssw_reap_wait))
 		wake_up(&ssw_reap_wait);
 }
-
-/* --- ordinary reads --------------------------------------------------------- */
-
-static void ssw_read_ended(struct folio *folio, struct bio *bio)
-{
-	if (bio->bi_status)
-		pr_alert_ratelimited("read error on swap device (%u:%u:%llu)\n",
-				     MAJOR(bio_dev(bio)), MINOR(bio_dev(bio)),
-				     (unsigned long long)bio->bi_iter.bi_sector);
-	else
-		folio_mark_uptodate(folio);
-	folio_unlock(folio);
-}
-
-static void ssw_read_retry_end(struct bio *bio)
-{
-	ssw_read_ended(bio_first_folio_all(bio), bio);
-	bio_put(bio);
-}
-
-/**
- * scaleswap_read_retry - read a page by an ordinary bio, after another way failed
- * @folio: as submitted, locked and in the swap cache; the driver no longer uses it
- *
- * Context: process context, may sleep, also until a queue is no longer frozen. So
- * the caller must hold nothing that a reset or removal of the device waits for.
- */
-void scaleswap_read_retry(struct folio *folio)
-{
-	struct swap_info_struct *si = swp_swap_info(folio->swap);
-	struct bio *bio;
-
-	ssw_stat_add(SSW_READ_RETRIED, 1);
-	bio = bio_alloc_bioset(si->bdev, 1, REQ_OP_READ, GFP_NOIO, &ssw_retry_bios);
-	bio->bi_iter.bi_sector = swap_folio_sector(folio);
-	bio->bi_end_io = ssw_read_retry_end;
-	ssw_charge(bio, folio);
-	bio_add_folio_nofail(bio, folio, folio_size(folio), 0);
-	submit_bio(bio);
-}
-EXPORT_SYMBOL_GPL(scaleswap_read_retry);
 
 /**
  * scaleswap_read_done - complete a direct read that has brought its page
@@ -659,15 +617,12 @@ static int __init ssw_fault_init(void)
 			  BIOSET_NEED_BVECS);
 	if (err)
 		goto err;
-	err = bioset_init(&ssw_retry_bios, BIO_POOL_SIZE, 0, BIOSET_NEED_BVECS);
-	if (err)
-		goto err_bios;
 	/* Faults wait for this work, and it may be needed to free memory. */
 	err = -ENOMEM;
 	ssw_reap_wq = alloc_workqueue("scaleswap_read", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI,
 				      1);
 	if (!ssw_reap_wq)
-		goto err_retry_bios;
+		goto err_bios;
 	ssw_retry_wq = alloc_workqueue("scaleswap_retry", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!ssw_retry_wq)
 		goto err_wq;
@@ -681,8 +636,6 @@ err_retry_wq:
 	destroy_workqueue(ssw_retry_wq);
 err_wq:
 	destroy_workqueue(ssw_reap_wq);
-err_retry_bios:
-	bioset_exit(&ssw_retry_bios);
 err_bios:
 	bioset_exit(&ssw_read_bios);
 err:

@@ -319,6 +319,7 @@ static inline void ssw_charge(struct bio *bio, struct folio *folio)
 {
 }
 #endif
+void ssw_read_ended(struct folio *folio, struct bio *bio);
 bool ssw_read_batched(struct folio *folio, struct swap_info_struct *si);
 void ssw_bio_batch_flush(bool sleep);
 int ssw_io_init(void);

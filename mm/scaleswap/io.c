@@ -44,6 +44,7 @@
 #include <linux/bio.h>
 #include <linux/blk-cgroup.h>
 #include <linux/blkdev.h>
+#include <linux/export.h>
 #include <linux/init.h>
 #include <linux/ioprio.h>
 #include <linux/memcontrol.h>
@@ -76,6 +77,8 @@ struct ssw_bio_batch {
 };
 
 static struct bio_set ssw_bio_batch_bios;
+/* Of one page, for reads that another way has failed to do */
+static struct bio_set ssw_retry_bios;
 /* Separate workqueues, so that retries after an error never block submission. */
 static struct workqueue_struct *ssw_bio_batch_wq;
 static struct workqueue_struct *ssw_io_retry_wq;
@@ -327,6 +330,52 @@ bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc
 
 /* --- reads ------------------------------------------------------------------- */
 
+/**
+ * ssw_read_ended - complete the read of a page by a bio of its own
+ * @folio: the page
+ * @bio: the bio, which is done
+ *
+ * Context: any in which a folio can be unlocked.
+ */
+void ssw_read_ended(struct folio *folio, struct bio *bio)
+{
+	if (bio->bi_status)
+		pr_alert_ratelimited("read error on swap device (%u:%u:%llu)\n",
+				     MAJOR(bio_dev(bio)), MINOR(bio_dev(bio)),
+				     (unsigned long long)bio->bi_iter.bi_sector);
+	else
+		folio_mark_uptodate(folio);
+	folio_unlock(folio);
+}
+
+static void ssw_read_retry_end(struct bio *bio)
+{
+	ssw_read_ended(bio_first_folio_all(bio), bio);
+	bio_put(bio);
+}
+
+/**
+ * scaleswap_read_retry - read a page by an ordinary bio, after another way failed
+ * @folio: as submitted, locked and in the swap cache; the driver no longer uses it
+ *
+ * Context: process context, may sleep, also until a queue is no longer frozen. So
+ * the caller must hold nothing that a reset or removal of the device waits for.
+ */
+void scaleswap_read_retry(struct folio *folio)
+{
+	struct swap_info_struct *si = swp_swap_info(folio->swap);
+	struct bio *bio;
+
+	ssw_stat_add(SSW_READ_RETRIED, 1);
+	bio = bio_alloc_bioset(si->bdev, 1, REQ_OP_READ, GFP_NOIO, &ssw_retry_bios);
+	bio->bi_iter.bi_sector = swap_folio_sector(folio);
+	bio->bi_end_io = ssw_read_retry_end;
+	ssw_charge(bio, folio);
+	bio_add_folio_nofail(bio, folio, folio_size(folio), 0);
+	submit_bio(bio);
+}
+EXPORT_SYMBOL_GPL(scaleswap_read_retry);
+
 static void ssw_reads_retry(struct work_struct *work)
 {
 	struct ssw_bio_batch *batch = container_of(work, struct ssw_bio_batch, work);
@@ -389,11 +438,15 @@ int __init ssw_io_init(void)
 			  BIOSET_NEED_BVECS);
 	if (err)
 		return err;
+	err = bioset_init(&ssw_retry_bios, BIO_POOL_SIZE, 0, BIOSET_NEED_BVECS);
+	if (err)
+		goto err_bios;
 	/* Reclaim waits for this work. */
+	err = -ENOMEM;
 	ssw_bio_batch_wq = alloc_workqueue("scaleswap_io",
 					   WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	if (!ssw_bio_batch_wq)
-		goto err;
+		goto err_retry_bios;
 	ssw_io_retry_wq = alloc_workqueue("scaleswap_io_retry", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!ssw_io_retry_wq)
 		goto err_wq;
@@ -401,7 +454,9 @@ int __init ssw_io_init(void)
 
 err_wq:
 	destroy_workqueue(ssw_bio_batch_wq);
-err:
+err_retry_bios:
+	bioset_exit(&ssw_retry_bios);
+err_bios:
 	bioset_exit(&ssw_bio_batch_bios);
-	return -ENOMEM;
+	return err;
 }
