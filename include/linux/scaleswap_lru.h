@@ -177,6 +177,15 @@ static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
 	return own;
 }
 
+#ifdef CONFIG_LRU_GEN
+/* mm/vmscan.c has it, for mm/scaleswap/lru.c alone. */
+void scaleswap_lru_gen_off(void);
+#else
+static inline void scaleswap_lru_gen_off(void)
+{
+}
+#endif
+
 #else /* CONFIG_SCALESWAP_LRU */
 
 static inline bool scaleswap_lru_on(void)

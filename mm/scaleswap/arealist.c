@@ -11,8 +11,24 @@
 #include <linux/sched.h>
 #include <linux/sort.h>
 #include <linux/swap.h>
+#include <linux/topology.h>
 
 #include "internal.h"
+
+static int ssw_cpu_to_node(int cpu)
+{
+	return cpu_to_node(cpu);
+}
+
+static int ssw_node_distance(int from, int to)
+{
+	return node_distance(from, to);
+}
+
+const struct ssw_topology ssw_topology = {
+	.cpu_node = ssw_cpu_to_node,
+	.distance = ssw_node_distance,
+};
 
 struct ssw_arealist_cpu __percpu *ssw_arealists;
 

@@ -513,15 +513,6 @@ void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon,
 void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cost);
 bool scaleswap_lru_refuse_gen(void);
 
-#ifdef CONFIG_LRU_GEN
-/* mm/vmscan.c, for ScaleSwap alone */
-void scaleswap_lru_gen_off(void);
-#else
-static inline void scaleswap_lru_gen_off(void)
-{
-}
-#endif
-
 /**
  * scaleswap_lru_total - sum up the size of a list over all shards
  * @lruvec: lruvec of a memcg and node

@@ -185,8 +185,7 @@ struct ssw_candidate {
 	int prio;
 };
 
-/* core.c */
-extern const struct ssw_topology ssw_topology;
+/* boot.c */
 bool ssw_parse_boot(const char *arg, unsigned int *mechs, bool tell);
 bool ssw_boot_has(enum ssw_mech mech);
 
@@ -232,6 +231,7 @@ static inline struct ssw_area *ssw_area_held(unsigned int type)
 }
 
 /* arealist.c */
+extern const struct ssw_topology ssw_topology;
 extern struct ssw_arealist_cpu __percpu *ssw_arealists;
 int ssw_arealists_init(void);
 void ssw_arealists_rebuild(void);

@@ -49,7 +49,8 @@ PIECES = (
      "of an area changes these: the CPU that holds the area's token. No\n"
      "allocation waits for it: a CPU that does not get the token queues a\n"
      "request, and the holder serves it."),
-    (2, ("mm/scaleswap/internal.h", "mm/scaleswap/core.c", "mm/scaleswap/area.c",
+    (2, ("mm/scaleswap/internal.h", "mm/scaleswap/boot.c",
+         "mm/scaleswap/core.c", "mm/scaleswap/area.c",
          "mm/scaleswap/arealist.c"),
      "mm/scaleswap: add areas with a home CPU",
      "On a machine with many cores all of them allocate swap slots from the\n"
