@@ -281,6 +281,26 @@ static inline u64 ssw_slot_read(struct ssw_slots *slots, unsigned long slot)
 	return word ? atomic64_read(word) : SSW_WORD_FREE;
 }
 
+/*
+ * Change a slot's word by compare-and-exchange. @next computes @new from `old`, and is
+ * computed again if another CPU has changed the word. The value is 0, -ENOENT if the slot
+ * has no table, or the errno that @next gave.
+ */
+#define ssw_slot_update(slots, slot, next, new)					\
+({										\
+	atomic64_t *__word = ssw_slot_word(slots, slot);			\
+	int __err = -ENOENT;							\
+										\
+	if (__word) {								\
+		s64 old = atomic64_read(__word);				\
+										\
+		do {								\
+			__err = (next);						\
+		} while (!__err && !atomic64_try_cmpxchg(__word, &old, new));	\
+	}									\
+	__err;									\
+})
+
 /**
  * ssw_slot_dup - add a reference to a slot
  * @slots: the area's slots
@@ -293,20 +313,9 @@ static inline u64 ssw_slot_read(struct ssw_slots *slots, unsigned long slot)
 static inline int ssw_slot_dup(struct ssw_slots *slots, unsigned long slot,
 			       u64 first)
 {
-	atomic64_t *word = ssw_slot_word(slots, slot);
-	s64 old;
 	u64 new;
-	int err;
 
-	if (!word)
-		return -ENOENT;
-	old = atomic64_read(word);
-	do {
-		err = ssw_word_dup(old, first, &new);
-		if (err)
-			return err;
-	} while (!atomic64_try_cmpxchg(word, &old, new));
-	return 0;
+	return ssw_slot_update(slots, slot, ssw_word_dup(old, first, &new), new);
 }
 
 /**
@@ -324,19 +333,7 @@ static inline int ssw_slot_dup(struct ssw_slots *slots, unsigned long slot,
 static inline int ssw_slot_put(struct ssw_slots *slots, unsigned long slot,
 			       u64 *new)
 {
-	atomic64_t *word = ssw_slot_word(slots, slot);
-	s64 old;
-	int err;
-
-	if (!word)
-		return -ENOENT;
-	old = atomic64_read(word);
-	do {
-		err = ssw_word_put(old, new);
-		if (err)
-			return err;
-	} while (!atomic64_try_cmpxchg(word, &old, *new));
-	return 0;
+	return ssw_slot_update(slots, slot, ssw_word_put(old, new), *new);
 }
 
 /**
@@ -349,20 +346,9 @@ static inline int ssw_slot_put(struct ssw_slots *slots, unsigned long slot,
  */
 static inline int ssw_slot_cache(struct ssw_slots *slots, unsigned long slot)
 {
-	atomic64_t *word = ssw_slot_word(slots, slot);
-	s64 old;
 	u64 new;
-	int err;
 
-	if (!word)
-		return -ENOENT;
-	old = atomic64_read(word);
-	do {
-		err = ssw_word_cache(old, &new);
-		if (err)
-			return err;
-	} while (!atomic64_try_cmpxchg(word, &old, new));
-	return 0;
+	return ssw_slot_update(slots, slot, ssw_word_cache(old, &new), new);
 }
 
 /**
@@ -377,19 +363,7 @@ static inline int ssw_slot_cache(struct ssw_slots *slots, unsigned long slot)
 static inline int ssw_slot_uncache(struct ssw_slots *slots, unsigned long slot,
 				   u64 *new)
 {
-	atomic64_t *word = ssw_slot_word(slots, slot);
-	s64 old;
-	int err;
-
-	if (!word)
-		return -ENOENT;
-	old = atomic64_read(word);
-	do {
-		err = ssw_word_uncache(old, new);
-		if (err)
-			return err;
-	} while (!atomic64_try_cmpxchg(word, &old, *new));
-	return 0;
+	return ssw_slot_update(slots, slot, ssw_word_uncache(old, new), *new);
 }
 
 /**
