@@ -129,7 +129,8 @@ static inline void scaleswap_mm_free(struct mm_struct *mm)
 #endif /* CONFIG_SCALESWAP */
 
 /**
- * struct scaleswap_read_ops - direct reads, in struct block_device_operations
+ * struct scaleswap_read_ops - direct reads; swapon asks for them by ->swap_read_ops() of
+ *                             struct block_device_operations
  * @probe: check whether reads of @bdev can be tried at all. Called at swapon, may
  *         sleep. Returns 0 if so, -EOPNOTSUPP if this device never can, -ENOSPC if
  *         the controller has no queues to spare

@@ -240,11 +240,6 @@ static void ssw_submit_bio(struct ssw_read *read, struct folio *folio,
 
 /* --- direct reads ----------------------------------------------------------- */
 
-static const struct scaleswap_read_ops *ssw_ops(const struct swap_info_struct *si)
-{
-	return si->bdev->bd_disk->fops->scaleswap;
-}
-
 /*
  * Check for a limit that a direct read, which bypasses the block layer, would not respect.
  * Writeback throttling limits no reads. It judges by their latency how much may be written
@@ -281,8 +276,8 @@ static bool ssw_submit_direct(struct ssw_read *read, struct folio *folio,
 		why = SSW_FB_POLL_LIMITED;
 		goto fallback;
 	}
-	err = ssw_ops(si)->submit(si->bdev, swap_folio_sector(folio), folio,
-				  &read->cookie);
+	err = read->area->read_ops->submit(si->bdev, swap_folio_sector(folio), folio,
+					   &read->cookie);
 	if (likely(!err)) {
 		/* As submit_bio() */
 		task_io_account_read(PAGE_SIZE);
@@ -312,7 +307,7 @@ bool __scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
 	if (!plug || *plug != SSW_CRITICAL)
 		return ssw_read_batched(folio, si);
 	read = container_of(plug, struct ssw_read, plug);
-	direct = read->mode != SSW_FAULT_BIO && read->area->can_direct;
+	direct = read->mode != SSW_FAULT_BIO && read->area->read_ops;
 	bio = read->mode != SSW_FAULT_DIRECT && read->area->can_bio;
 
 	if (direct && ssw_submit_direct(read, folio, si)) {
@@ -340,7 +335,7 @@ static bool ssw_read_done(struct ssw_read *read)
 {
 	if (read->how == SSW_FAULT_BIO)
 		return ssw_read_bio_done(read->rb);
-	return ssw_ops(read->area->si)->poll(read->area->si->bdev, read->cookie);
+	return read->area->read_ops->poll(read->area->si->bdev, read->cookie);
 }
 
 static void ssw_hand_over(struct ssw_read *read)
@@ -520,7 +515,7 @@ static bool ssw_reap_areas_once(void)
 		 * reap() counts other areas' reads, too. Swapoff must not wait for those:
 		 * rule 2.
 		 */
-		if (ssw_ops(si)->reap(si->bdev) && !percpu_ref_is_dying(&si->users)) {
+		if (area->read_ops->reap(si->bdev) && !percpu_ref_is_dying(&si->users)) {
 			left = true;
 			if (!atomic_xchg(&area->reap_queued, 1)) {
 				/* The area keeps its reference on si->users. */
@@ -571,7 +566,8 @@ static void ssw_reap_work_fn(struct work_struct *work)
 void ssw_fault_area_init(struct ssw_area *area)
 {
 	struct swap_info_struct *si = area->si;
-	const struct scaleswap_read_ops *ops;
+	const struct scaleswap_read_ops *ops = NULL;
+	const struct block_device_operations *fops;
 	struct request_queue *q;
 	int err = -EOPNOTSUPP;
 
@@ -584,12 +580,15 @@ void ssw_fault_area_init(struct ssw_area *area)
 	/* A device that only passes bios on inherits the flag, but does not poll. */
 	area->can_bio = queue_is_mq(q) && (q->limits.features & BLK_FEAT_POLL) &&
 			q->mq_ops->poll;
-	ops = ssw_ops(si);
+	fops = si->bdev->bd_disk->fops;
+	if (fops->swap_read_ops)
+		ops = fops->swap_read_ops(si->bdev);
 	if (ops)
 		err = ops->probe(si->bdev);
-	area->can_direct = !err;
+	if (!err)
+		area->read_ops = ops;
 out:
-	if (!area->can_bio && !area->can_direct)
+	if (!area->can_bio && !area->read_ops)
 		pr_info_once("swap area %u is on a device without queues to poll (%d), so its reads end by interrupt; see nvme.swap_queues and nvme.poll_queues\n",
 			     si->type, err);
 }

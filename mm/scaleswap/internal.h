@@ -95,7 +95,7 @@ enum ssw_mech {
  * @discard: discards emptied clusters
  * @fs_ops: the file system does the I/O; fixed, as the next two
  * @can_bio: pages can be read by polled bios
- * @can_direct: pages can be read directly; see struct scaleswap_read_ops
+ * @read_ops: the driver's, by which pages are read directly; NULL if they cannot be
  * @reap_queued: whether @reap_node is in the list of the worker that polls
  * @reap_node: in that list, with a reference on si->users
  *
@@ -115,7 +115,7 @@ struct ssw_area {
 	struct work_struct discard;
 	bool fs_ops;
 	bool can_bio;
-	bool can_direct;
+	const struct scaleswap_read_ops *read_ops;
 	atomic_t reap_queued;
 	struct llist_node reap_node;
 };
