@@ -46,6 +46,7 @@
 #define pr_fmt(fmt) "scaleswap: " fmt
 
 #include <linux/bio.h>
+#include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/delay.h>
 #include <linux/delayacct.h>
@@ -62,7 +63,6 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "../../block/blk-rq-qos.h"
 #include "../swap.h"
 #include "internal.h"
 
@@ -240,39 +240,13 @@ static void ssw_submit_bio(struct ssw_read *read, struct folio *folio,
 
 /* --- direct reads ----------------------------------------------------------- */
 
-/*
- * Check for a limit that a direct read, which bypasses the block layer, would not respect.
- * Writeback throttling limits no reads. It judges by their latency how much may be written
- * meanwhile, and does not see direct reads. So it throttles less than the drive would need.
- * A reference to the queue keeps the list of limits. If the queue is frozen, the driver
- * finds that, too.
- */
-static bool ssw_queue_limited(struct request_queue *q)
-{
-	struct rq_qos *rqos;
-	bool limited = false;
-
-#ifdef CONFIG_BLK_DEV_THROTTLING
-	if (READ_ONCE(q->td))
-		return true;
-#endif
-	if (!READ_ONCE(q->rq_qos) || !percpu_ref_tryget_live(&q->q_usage_counter))
-		return false;
-	for (rqos = READ_ONCE(q->rq_qos); rqos; rqos = rqos->next) {
-		if (rqos->id != RQ_QOS_WBT)
-			limited = true;
-	}
-	percpu_ref_put(&q->q_usage_counter);
-	return limited;
-}
-
 static bool ssw_submit_direct(struct ssw_read *read, struct folio *folio,
 			      struct swap_info_struct *si)
 {
 	enum ssw_fallback why;
 	int err;
 
-	if (unlikely(ssw_queue_limited(bdev_get_queue(si->bdev)))) {
+	if (unlikely(blk_queue_limited(bdev_get_queue(si->bdev)))) {
 		why = SSW_FB_POLL_LIMITED;
 		goto fallback;
 	}
