@@ -46,7 +46,8 @@
 #include <linux/timer.h>
 #include <linux/workqueue.h>
 
-#include "hooks.h"
+/* mm's own of swap, hooks.h with it */
+#include "../swap.h"
 #include "slot.h"
 #include "stat.h"
 

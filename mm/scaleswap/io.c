@@ -55,7 +55,6 @@
 #include <linux/workqueue.h>
 #include <linux/writeback.h>
 
-#include "../swap.h"
 #include "internal.h"
 
 unsigned int ssw_bio_pages = SSW_BIO_PAGES;

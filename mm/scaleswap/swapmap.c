@@ -18,7 +18,6 @@
 #include <linux/swapops.h>
 #include <linux/zswap.h>
 
-#include "../swap.h"
 #include "internal.h"
 
 /*
