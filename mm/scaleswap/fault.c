@@ -589,6 +589,10 @@ static int __init ssw_fault_init(void)
 
 	if (!ssw_boot_has(SSW_MECH_FAULT) || !scaleswap_on())
 		return 0;
+	/* Reads that fail are retried there. */
+	err = -ENOMEM;
+	if (!static_key_enabled(&scaleswap_io_key))
+		goto err;
 	err = bioset_init(&ssw_read_bios, BIO_POOL_SIZE, offsetof(struct ssw_read_bio, bio),
 			  BIOSET_NEED_BVECS);
 	if (err)
@@ -602,14 +606,9 @@ static int __init ssw_fault_init(void)
 	ssw_retry_wq = alloc_workqueue("scaleswap_retry", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!ssw_retry_wq)
 		goto err_wq;
-	err = ssw_io_init();
-	if (err)
-		goto err_retry_wq;
 	static_branch_enable(&scaleswap_fault_key);
 	return 0;
 
-err_retry_wq:
-	destroy_workqueue(ssw_retry_wq);
 err_wq:
 	destroy_workqueue(ssw_reap_wq);
 err_bios:

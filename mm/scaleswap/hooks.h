@@ -644,7 +644,44 @@ static inline bool scaleswap_lru_refuse_gen(void)
 
 #endif /* CONFIG_SCALESWAP_LRU */
 
-/* --- critical reads, and writes of several pages --------------------------------- */
+/* --- writes of several pages ------------------------------------------------------ */
+
+#ifdef CONFIG_SCALESWAP
+
+DECLARE_STATIC_KEY_FALSE(scaleswap_io_key);
+
+bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
+			      struct swap_info_struct *si);
+
+/**
+ * scaleswap_write_submit - collect pages that are to be written in one bio
+ * @folio: locked, in the swap cache, dirty; unlocked and under writeback if taken
+ * @wbc: writeback control of the write
+ * @si: its area
+ *
+ * Without a plug it collects nothing, nor for a plain area without scaleswap=fault.
+ *
+ * Context: process context, may sleep.
+ * Return: true if the page was taken, false if the caller has to write it.
+ */
+static inline bool scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
+					  struct swap_info_struct *si)
+{
+	return static_branch_unlikely(&scaleswap_io_key) &&
+	       __scaleswap_write_submit(folio, wbc, si);
+}
+
+#else /* CONFIG_SCALESWAP */
+
+static inline bool scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
+					  struct swap_info_struct *si)
+{
+	return false;
+}
+
+#endif /* CONFIG_SCALESWAP */
+
+/* --- critical reads --------------------------------------------------------------- */
 
 /* swap_vma_readahead(), which is static */
 typedef struct folio *(*ssw_readahead_fn)(swp_entry_t entry, gfp_t gfp,
@@ -660,8 +697,6 @@ struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp, struct mempolicy 
 				 ssw_readahead_fn vma_readahead);
 bool __scaleswap_read_submit(struct folio *folio, struct swap_info_struct *si,
 			     struct swap_iocb **plug);
-bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
-			      struct swap_info_struct *si);
 
 /**
  * scaleswap_fault_on - check whether critical reads are treated apart
@@ -692,13 +727,6 @@ static inline struct folio *__scaleswap_swapin(swp_entry_t entry, gfp_t gfp,
 static inline bool __scaleswap_read_submit(struct folio *folio,
 					   struct swap_info_struct *si,
 					   struct swap_iocb **plug)
-{
-	return false;
-}
-
-static inline bool __scaleswap_write_submit(struct folio *folio,
-					    struct writeback_control *wbc,
-					    struct swap_info_struct *si)
 {
 	return false;
 }
@@ -756,23 +784,6 @@ static inline bool scaleswap_read_submit(struct folio *folio, struct swap_info_s
 					 struct swap_iocb **plug)
 {
 	return scaleswap_fault_on() && __scaleswap_read_submit(folio, si, plug);
-}
-
-/**
- * scaleswap_write_submit - collect pages that are to be written in one bio
- * @folio: locked, in the swap cache, dirty; unlocked and under writeback if taken
- * @wbc: writeback control of the write
- * @si: its area
- *
- * Without a plug it collects nothing.
- *
- * Context: process context, may sleep.
- * Return: true if the page was taken, false if the caller has to write it.
- */
-static inline bool scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
-					  struct swap_info_struct *si)
-{
-	return scaleswap_fault_on() && __scaleswap_write_submit(folio, wbc, si);
 }
 
 #endif /* _MM_SCALESWAP_HOOKS_H */

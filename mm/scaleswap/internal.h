@@ -307,6 +307,11 @@ extern unsigned int ssw_fault_mode;
 extern unsigned int ssw_fault_poll_us;
 extern bool ssw_fault_readahead;
 void ssw_fault_area_init(struct ssw_area *area);
+#else
+static inline void ssw_fault_area_init(struct ssw_area *area)
+{
+}
+#endif
 
 /* io.c */
 /* 512 KiB with pages of 4 KiB: as much as the plug merges for a drive that takes it */
@@ -323,12 +328,6 @@ static inline void ssw_charge(struct bio *bio, struct folio *folio)
 void ssw_read_ended(struct folio *folio, struct bio *bio);
 bool ssw_read_batched(struct folio *folio, struct swap_info_struct *si);
 void ssw_bio_batch_flush(bool sleep);
-int ssw_io_init(void);
-#else
-static inline void ssw_fault_area_init(struct ssw_area *area)
-{
-}
-#endif
 
 /* shadow.c */
 int ssw_shadow_init(void);

@@ -38,6 +38,8 @@
  * 6. Only a device with a blk-mq queue gets bios of several pages, since they save requests.
  *    A driver that passes bios on to other devices has always got swap's pages one by one,
  *    and may rely on it. The device mapper's limit of swap_bios does.
+ * 7. Pages of a plain area are collected with scaleswap=fault only, whose reads are for any
+ *    area. The rest of ScaleSwap leaves plain areas to the base kernel.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -56,6 +58,8 @@
 #include <linux/writeback.h>
 
 #include "internal.h"
+
+DEFINE_STATIC_KEY_FALSE(scaleswap_io_key);
 
 unsigned int ssw_bio_pages = SSW_BIO_PAGES;
 
@@ -313,6 +317,9 @@ bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc
 	struct mem_cgroup *memcg = folio_memcg(folio);
 	struct ssw_bio_batch *batch;
 
+	/* Rule 7 */
+	if (!scaleswap_fault_on() && !scaleswap_bound(si->type))
+		return false;
 	if (!ssw_can_batch(folio, si))
 		return false;
 	batch = ssw_bio_batch_get(folio, si, opf, memcg, ssw_writes_end);
@@ -328,6 +335,8 @@ bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc
 }
 
 /* --- reads ------------------------------------------------------------------- */
+
+#ifdef CONFIG_SCALESWAP_FAULT
 
 /**
  * ssw_read_ended - complete the read of a page by a bio of its own
@@ -423,20 +432,19 @@ bool ssw_read_batched(struct folio *folio, struct swap_info_struct *si)
 	return true;
 }
 
-/**
- * ssw_io_init - set up what bios of several pages need
- *
- * Context: during boot, after the block layer.
- * Return: 0, or -ENOMEM.
- */
-int __init ssw_io_init(void)
+#endif /* CONFIG_SCALESWAP_FAULT */
+
+/* Set up bios of several pages, after the block layer and before fault.c. */
+static int __init ssw_io_init(void)
 {
 	int err;
 
+	if (!scaleswap_on())
+		return 0;
 	err = bioset_init(&ssw_bio_batch_bios, BIO_POOL_SIZE, offsetof(struct ssw_bio_batch, bio),
 			  BIOSET_NEED_BVECS);
 	if (err)
-		return err;
+		goto err;
 	err = bioset_init(&ssw_retry_bios, BIO_POOL_SIZE, 0, BIOSET_NEED_BVECS);
 	if (err)
 		goto err_bios;
@@ -449,6 +457,7 @@ int __init ssw_io_init(void)
 	ssw_io_retry_wq = alloc_workqueue("scaleswap_io_retry", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!ssw_io_retry_wq)
 		goto err_wq;
+	static_branch_enable(&scaleswap_io_key);
 	return 0;
 
 err_wq:
@@ -457,5 +466,8 @@ err_retry_bios:
 	bioset_exit(&ssw_retry_bios);
 err_bios:
 	bioset_exit(&ssw_bio_batch_bios);
+err:
+	pr_err("swapped out pages are written one by one: %d\n", err);
 	return err;
 }
+fs_initcall(ssw_io_init);

@@ -46,7 +46,14 @@
 	 */								\
 	X(LRU_FOREIGN, foreign)
 
-/* In fault/, in pages except batches */
+/* In io/, in pages except batches */
+#define SSW_IO_STATS(X)							\
+	/* bios made for adjacent pages, written or read ahead */	\
+	X(IO_BATCHES, batches)						\
+	/* pages in these bios */					\
+	X(IO_BATCHED, batched)
+
+/* In fault/, in pages */
 #define SSW_FAULT_STATS(X)						\
 	/* read on a private queue of the driver */			\
 	X(READ_DIRECT, reads_direct)					\
@@ -57,11 +64,7 @@
 	/* polled for in vain, and handed to the worker */		\
 	X(READ_LATE, reads_late)					\
 	/* retried by an ordinary bio, since the first read failed */	\
-	X(READ_RETRIED, reads_retried)					\
-	/* bios made for adjacent pages, written or read ahead */	\
-	X(IO_BATCHES, batches)						\
-	/* pages in these bios */					\
-	X(IO_BATCHED, batched)
+	X(READ_RETRIED, reads_retried)
 
 /* In stats/: what happened in the queues of areas, in events */
 #define SSW_DELEG_STATS(X)						\
@@ -123,6 +126,7 @@
 enum ssw_stat_item {
 	SSW_ALLOC_STATS(SSW_STAT_ENUM)
 	SSW_LRU_STATS(SSW_STAT_ENUM)
+	SSW_IO_STATS(SSW_STAT_ENUM)
 	SSW_FAULT_STATS(SSW_STAT_ENUM)
 	SSW_RECLAIM_STATS(SSW_STAT_ENUM)
 	SSW_NR_STAT_ITEMS,

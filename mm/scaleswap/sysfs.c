@@ -119,6 +119,42 @@ static const struct attribute_group ssw_lru_group = {
 };
 #endif
 
+/* io/ */
+
+static ssize_t bio_pages_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_bio_pages));
+}
+
+static ssize_t bio_pages_store(struct kobject *kobj, struct kobj_attribute *attr,
+			       const char *buf, size_t count)
+{
+	unsigned int v;
+
+	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || !v || v > SSW_BIO_PAGES_MAX) {
+		pr_warn_ratelimited("io/bio_pages takes a number from 1 to %u\n",
+				    SSW_BIO_PAGES_MAX);
+		return -EINVAL;
+	}
+	WRITE_ONCE(ssw_bio_pages, v);
+	return count;
+}
+
+static struct kobj_attribute bio_pages_attr = __ATTR_RW(bio_pages);
+
+SSW_IO_STATS(SSW_STAT_FILE)
+
+static struct attribute *ssw_io_attrs[] = {
+	&bio_pages_attr.attr,
+	SSW_IO_STATS(SSW_FILE)
+	NULL,
+};
+
+static const struct attribute_group ssw_io_group = {
+	.name = "io",
+	.attrs = ssw_io_attrs,
+};
+
 /* fault/ */
 
 #ifdef CONFIG_SCALESWAP_FAULT
@@ -197,32 +233,10 @@ static ssize_t readahead_store(struct kobject *kobj, struct kobj_attribute *attr
 
 static struct kobj_attribute readahead_attr = __ATTR_RW(readahead);
 
-static ssize_t bio_pages_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_bio_pages));
-}
-
-static ssize_t bio_pages_store(struct kobject *kobj, struct kobj_attribute *attr,
-			       const char *buf, size_t count)
-{
-	unsigned int v;
-
-	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || !v || v > SSW_BIO_PAGES_MAX) {
-		pr_warn_ratelimited("fault/bio_pages takes a number from 1 to %u\n",
-				    SSW_BIO_PAGES_MAX);
-		return -EINVAL;
-	}
-	WRITE_ONCE(ssw_bio_pages, v);
-	return count;
-}
-
-static struct kobj_attribute bio_pages_attr = __ATTR_RW(bio_pages);
-
 static struct attribute *ssw_fault_attrs[] = {
 	&mode_attr.attr,
 	&poll_us_attr.attr,
 	&readahead_attr.attr,
-	&bio_pages_attr.attr,
 	SSW_FAULT_STATS(SSW_FILE)
 	NULL,
 };
@@ -489,6 +503,8 @@ int __init ssw_sysfs_init(void)
 	err = sysfs_create_group(root, &ssw_root_group);
 	if (!err)
 		err = sysfs_create_group(root, &ssw_deleg_group);
+	if (!err)
+		err = sysfs_create_group(root, &ssw_io_group);
 #ifdef CONFIG_SCALESWAP_LRU
 	if (!err)
 		err = sysfs_create_group(root, &ssw_lru_group);

@@ -73,6 +73,11 @@ PIECES = (
      "Count references, say what is only in the swap cache, keep the cgroup's\n"
      "records, number mms, and keep shadow nodes of the swap cache on lists of\n"
      "their own."),
+    (2, ("mm/scaleswap/io.c",),
+     "mm/scaleswap: write adjacent pages in one bio",
+     "A CPU's own area gives reclaim slots that are adjacent on the device.\n"
+     "Collect such pages in one bio instead of making a bio and a request of\n"
+     "each for the plug to merge. Reads by such bios come with critical reads."),
     (2, ("mm/scaleswap/stat", "mm/scaleswap/sysctl.c", "mm/scaleswap/sysfs.c",
          "mm/scaleswap/debugfs.c", "mm/scaleswap/Makefile", "include/trace/events/scaleswap.h"),
      "mm/scaleswap: add counters, tunables and trace events",
@@ -91,10 +96,10 @@ PIECES = (
      "All folios of a memcg on a node are on the lists of one lruvec, under one\n"
      "lru_lock. Give it shards, a lruvec for each CPU, and let reclaim take\n"
      "what it would scan from one shard after the other."),
-    (4, ("mm/scaleswap/fault", "mm/scaleswap/io.c", "mm/scaleswap/Kconfig.fault"),
+    (4, ("mm/scaleswap/fault", "mm/scaleswap/Kconfig.fault"),
      "mm/scaleswap: read the page that a fault waits for first",
-     "Submit the read that a thread waits for first and poll for it, and put\n"
-     "adjacent pages that nobody waits for into one bio."),
+     "Submit the read that a thread waits for first and poll for it. Of other\n"
+     "pages, adjacent ones are read by one bio."),
     (4, ("drivers/nvme/",),
      "nvme-pci: add private poll queues for swap reads",
      "A read that a fault waits for needs neither bio nor request. Let the\n"

@@ -19,7 +19,7 @@ GUESTS = {
     # everything that swaps for long
     "load": dict(cpus=4, nodes=2, append="scaleswap=core", debug=dict(nodes=1),
                  tests="large swapoff hotplug workload.sh lru_folio:values fault:tunables "
-                 "fault:off_without_the_mechanism"),
+                 "fault:off_without_the_mechanism fault:io_tunables fault:batches_of_the_core"),
     # every user of swap, delegation, devices
     "users": dict(cpus=4, nodes=2, append="scaleswap=on", debug=dict(nodes=1),
                   tests="users shared uffd group counts deleg device slots"),

@@ -34,8 +34,10 @@ pages that faults wait for:
   fault/readahead     1: neighbours are read     fault/reads_*    read directly, by a
                       behind them                polled bio, by interrupt; of all these:
                                                  handed over (late), read twice (retried)
-  fault/bio_pages     most pages in one bio      fault/batched    pages written or read ahead
-                                                 in bios of several (batches)
+
+bios of several pages, for writes and readahead:
+  io/bio_pages   most pages in one bio           io/batched    pages in such bios (io/batches)
+  fallback/no_batch   pages that had a bio each, since their device passes bios on
 """
 
 NUMBERS = ('cpu', 'node', 'device_node', 'pages', 'used', 'priority', 'allocs_home',
@@ -51,9 +53,12 @@ FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap'
 # This one counts folios, and is about LRU lists.
 NO_SHARD = 'no_shard'
 # These are about reading pages, not about slots.
-POLL = ('no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch')
-FAULT = ('mode', 'poll_us', 'readahead', 'bio_pages', 'reads_direct', 'reads_bio', 'reads_irq',
-         'reads_late', 'reads_retried', 'batches', 'batched')
+POLL = ('no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited')
+# This one is about bios of several pages.
+NO_BATCH = 'no_batch'
+FAULT = ('mode', 'poll_us', 'readahead', 'reads_direct', 'reads_bio', 'reads_irq', 'reads_late',
+         'reads_retried')
+IO = ('bio_pages', 'batches', 'batched')
 # The only one in there that is a word.
 MODE = 'mode'
 READS = 'reads_'
@@ -171,6 +176,7 @@ def collect(io):
         'deleg': read_counters(io, SYS + '/deleg', TUNABLES),
         'lru': read_lru(io),
         'fault': read_fault(io),
+        'io': read_counters(io, SYS + '/io', IO),
     }
 
 
@@ -213,7 +219,7 @@ def pages(status):
     return ([(name, value) for name, value in status['stats'].items()
              if not name.startswith((DELEG, RECLAIM))] +
             [('fallback/' + name, value) for name, value in status['fallback'].items()
-             if name != NO_SHARD and name not in POLL])
+             if name not in (NO_SHARD, NO_BATCH) and name not in POLL])
 
 
 def delegation(status):
@@ -276,6 +282,24 @@ def fault_lines(status):
         '  ' + line for line in table(rows, left=(0,))]
 
 
+def bios(status):
+    """Counters of bios of several pages, as (name, number)."""
+    values = [('io/' + name, value) for name, value in status['io'].items() if name != IO[0]]
+    if NO_BATCH in status['fallback']:
+        values.append(('fallback/' + NO_BATCH, status['fallback'][NO_BATCH]))
+    return values
+
+
+def bio_lines(status):
+    """The lines about bios of several pages."""
+    rows = [['io/' + name, str(value)] for name, value in status['io'].items() if name == IO[0]]
+    rows += [[name, str(value)] for name, value in bios(status)]
+    if not rows:
+        return []
+    return ['', 'bios of several pages, for writes and readahead, since boot:'] + [
+        '  ' + line for line in table(rows, left=(0,))]
+
+
 def counted(values):
     """What is not 0 of (name, number) pairs."""
     return [(name, value) for name, value in values if value]
@@ -299,7 +323,7 @@ def render_empty(status):
         lines.append('pages that faults wait for: mode %s' % status['fault'][MODE])
     # The areas that were there before have left their marks.
     values = counted(pages(status) + delegation(status) + reclaim(status) + lru(status) +
-                     fault(status))
+                     fault(status) + bios(status))
     if values:
         lines += ['', 'since boot, what is not 0:']
         lines += ['  ' + line for line in table([[name, str(value)] for name, value in values],
@@ -337,7 +361,7 @@ def render(status):
             lines += ['', title]
             rows = [[name, str(value)] for name, value in values]
             lines += ['  ' + line for line in table(rows, left=(0,))]
-    return lines + lru_lines(status) + fault_lines(status)
+    return lines + lru_lines(status) + fault_lines(status) + bio_lines(status)
 
 
 def run(args, io):

@@ -45,7 +45,8 @@ def is_new(line):
     name = line.split(' ')[0]
     return (name.rpartition('/')[2] in ('tables', 'table_bytes', 'no_table', 'no_rmap') or
             '/stats/deleg_' in name or '/stats/reclaim_' in name or
-            '/scaleswap/deleg/' in name or is_lru(line) or is_poll(line))
+            '/scaleswap/deleg/' in name or is_lru(line) or is_poll(line) or
+            is_io(line))
 
 
 def is_lru(line):
@@ -58,7 +59,13 @@ def is_poll(line):
     """Is this line of a recording a file that kernels without polled reads lack?"""
     name = line.split(' ')[0]
     return '/scaleswap/fault/' in name or name.rpartition('/')[2] in (
-        'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch')
+        'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited')
+
+
+def is_io(line):
+    """Is this line of a recording a file that kernels without bios of several pages lack?"""
+    name = line.split(' ')[0]
+    return '/scaleswap/io/' in name or name.endswith('/fallback/no_batch')
 
 
 class FakeIO(ssw_io.IO):

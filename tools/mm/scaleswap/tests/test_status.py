@@ -93,7 +93,7 @@ class Status(fake.Case):
         path = self.recording(''.join(old))
         out = self.works('status --replay ' + path)
         for text in ('memory for', 'deleg', 'tunables', 'no_table', 'LRU', 'lru', 'fault/',
-                     'poll'):
+                     'poll', 'bios'):
             self.assertNotIn(text, out)
         self.assertTrue(self.works('status --replay ' + RECORDING).startswith(
             out[:out.index('pages allocated')]))
@@ -103,6 +103,7 @@ class Status(fake.Case):
         self.assertEqual(status['deleg'], {})
         self.assertEqual(status['lru'], {})
         self.assertEqual(status['fault'], {})
+        self.assertEqual(status['io'], {})
 
     def test_lru(self):
         status = json.loads(self.works('status --json --replay ' + RECORDING))
@@ -118,7 +119,8 @@ class Status(fake.Case):
     def test_kernel_without_lru(self):
         with open(RECORDING) as file:
             old = [line for line in file
-                   if not fake.is_lru(line) and not fake.is_poll(line)]
+                   if not fake.is_lru(line) and not fake.is_poll(line) and
+                   not fake.is_io(line)]
         out = self.works('status --replay ' + self.recording(''.join(old)))
         self.assertTrue(self.works('status --replay ' + RECORDING).startswith(out))
         self.assertNotIn('lru', out.lower())
@@ -154,7 +156,7 @@ class Status(fake.Case):
 
     def test_kernel_without_poll(self):
         with open(RECORDING) as file:
-            old = [line for line in file if not fake.is_poll(line)]
+            old = [line for line in file if not fake.is_poll(line) and not fake.is_io(line)]
         out = self.works('status --replay ' + self.recording(''.join(old)))
         self.assertTrue(self.works('status --replay ' + RECORDING).startswith(out))
         self.assertNotIn('poll', out)
@@ -180,6 +182,30 @@ class Status(fake.Case):
                         '/sys/kernel/mm/scaleswap/fault/reads_zzz 8\n')
         out = self.works('status --replay ' + self.recording(text))
         self.assertRegex(out, r'fault/mode +bio\n +fault/reads_zzz +8\n')
+
+    def test_io(self):
+        status = json.loads(self.works('status --json --replay ' + RECORDING))
+        self.assertEqual(status['io'], {'bio_pages': 32, 'batches': 2011, 'batched': 61440})
+        out = self.works('status --replay ' + RECORDING)
+        part = out[out.index('bios of several pages'):]
+        self.assertRegex(part, r'io/bio_pages +32\n +io/batches +2011\n +io/batched +61440\n')
+        self.assertRegex(part, r'fallback/no_batch +31\n')
+        self.assertEqual(out.count('no_batch'), 1)
+
+    def test_kernel_without_io(self):
+        with open(RECORDING) as file:
+            old = [line for line in file if not fake.is_io(line)]
+        out = self.works('status --replay ' + self.recording(''.join(old)))
+        self.assertTrue(self.works('status --replay ' + RECORDING).startswith(out))
+        self.assertNotIn('bios', out)
+
+    def test_io_without_areas(self):
+        # What was counted before the last area went off is shown, the setting is not.
+        out = self.works('status --replay ' + self.recording(
+            EMPTY + '/sys/kernel/mm/scaleswap/io/bio_pages 128\n'
+            '/sys/kernel/mm/scaleswap/io/batched 7\n'))
+        self.assertRegex(out, r'io/batched +7\n')
+        self.assertNotIn('bio_pages', out)
 
     def test_memory(self):
         status = json.loads(self.works('status --json --replay ' + RECORDING))

@@ -379,8 +379,7 @@ SSW_TEST_F(badinput, failing_allocations_swap_out)
 	ASSERT_EQ(0, ssw_on_cpu(ssw_file(0), 0));
 	ASSERT_EQ(0, ssw_pin(0));
 	for (size_t m = 0; m < ARRAY_SIZE(most); m++) {
-		/* Not there without CONFIG_SCALESWAP_FAULT */
-		ssw_write("/sys/kernel/mm/scaleswap/fault/bio_pages", most[m]);
+		ssw_write("/sys/kernel/mm/scaleswap/io/bio_pages", most[m]);
 		faults(true);
 		for (int i = 1; i <= 40; i++) {
 			char left[16] = "";
@@ -396,7 +395,7 @@ SSW_TEST_F(badinput, failing_allocations_swap_out)
 		}
 		faults(false);
 	}
-	ssw_write("/sys/kernel/mm/scaleswap/fault/bio_pages", "128");
+	ssw_write("/sys/kernel/mm/scaleswap/io/bio_pages", "128");
 	close(fd);
 	TH_LOG("%d allocations made to fail", failed);
 	EXPECT_LT(0, failed);

@@ -29,7 +29,7 @@ static void refused(struct __test_metadata *_metadata, const char *file, const c
 {
 	char path[128], before[32], after[32];
 
-	snprintf(path, sizeof(path), FAULT "%s", file);
+	snprintf(path, sizeof(path), SSW_SYS "/%s", file);
 	ASSERT_LT(0, ssw_read(path, before, sizeof(before)));
 	EXPECT_EQ(-err, ssw_write(path, value)) TH_LOG("%s: '%s'", file, value);
 	ASSERT_LT(0, ssw_read(path, after, sizeof(after)));
@@ -41,7 +41,7 @@ static void taken(struct __test_metadata *_metadata, const char *file, const cha
 {
 	char path[128], after[32];
 
-	snprintf(path, sizeof(path), FAULT "%s", file);
+	snprintf(path, sizeof(path), SSW_SYS "/%s", file);
 	EXPECT_EQ(0, ssw_write(path, value)) TH_LOG("%s: '%s'", file, value);
 	ASSERT_LT(0, ssw_read(path, after, sizeof(after)));
 	EXPECT_STREQ(shown, after) TH_LOG("%s: '%s'", file, value);
@@ -51,7 +51,6 @@ SSW_TEST_F(fault, tunables)
 {
 	static const char * const counters[] = {
 		"reads_direct", "reads_bio", "reads_irq", "reads_late", "reads_retried",
-		"batches", "batched",
 	};
 	static const char * const modes[] = { "off", "bio", "direct", "auto" };
 	char path[128], val[32];
@@ -62,34 +61,26 @@ SSW_TEST_F(fault, tunables)
 	/* As set by the fixture, which sets what is the default. */
 	EXPECT_EQ(100, fault_num("poll_us"));
 	EXPECT_EQ(1, fault_num("readahead"));
-	EXPECT_EQ(128, fault_num("bio_pages"));
-	taken(_metadata, "poll_us", "0", "0");
-	taken(_metadata, "poll_us", "100000\n", "100000");
-	taken(_metadata, "poll_us", "0x10", "16");
-	taken(_metadata, "readahead", "0", "0");
-	taken(_metadata, "readahead", "1\n", "1");
-	taken(_metadata, "bio_pages", "1", "1");
-	taken(_metadata, "bio_pages", "256\n", "256");
-	taken(_metadata, "mode", "off", "off");
-	refused(_metadata, "poll_us", "100001", EINVAL);
-	refused(_metadata, "poll_us", "-1", EINVAL);
-	refused(_metadata, "poll_us", "4294967296", EINVAL);
-	refused(_metadata, "poll_us", "\n", EINVAL);
-	refused(_metadata, "poll_us", "ten", EINVAL);
-	refused(_metadata, "readahead", "2", EINVAL);
-	refused(_metadata, "readahead", "maybe", EINVAL);
-	refused(_metadata, "bio_pages", "0", EINVAL);
-	refused(_metadata, "bio_pages", "257", EINVAL);
-	refused(_metadata, "bio_pages", "-1", EINVAL);
-	refused(_metadata, "bio_pages", "many", EINVAL);
-	refused(_metadata, "mode", "of", EINVAL);
-	refused(_metadata, "mode", "Direct", EINVAL);
-	refused(_metadata, "mode", "direct,bio", EINVAL);
-	refused(_metadata, "mode", " auto", EINVAL);
+	taken(_metadata, "fault/poll_us", "0", "0");
+	taken(_metadata, "fault/poll_us", "100000\n", "100000");
+	taken(_metadata, "fault/poll_us", "0x10", "16");
+	taken(_metadata, "fault/readahead", "0", "0");
+	taken(_metadata, "fault/readahead", "1\n", "1");
+	taken(_metadata, "fault/mode", "off", "off");
+	refused(_metadata, "fault/poll_us", "100001", EINVAL);
+	refused(_metadata, "fault/poll_us", "-1", EINVAL);
+	refused(_metadata, "fault/poll_us", "4294967296", EINVAL);
+	refused(_metadata, "fault/poll_us", "\n", EINVAL);
+	refused(_metadata, "fault/poll_us", "ten", EINVAL);
+	refused(_metadata, "fault/readahead", "2", EINVAL);
+	refused(_metadata, "fault/readahead", "maybe", EINVAL);
+	refused(_metadata, "fault/mode", "of", EINVAL);
+	refused(_metadata, "fault/mode", "Direct", EINVAL);
+	refused(_metadata, "fault/mode", "direct,bio", EINVAL);
+	refused(_metadata, "fault/mode", " auto", EINVAL);
 	EXPECT_EQ(-EINVAL, ssw_write_n(FAULT "mode", "off\0auto", 8));
 	EXPECT_EQ(-EINVAL, ssw_write_n(FAULT "poll_us", "1\0002", 3));
 	EXPECT_EQ(-EINVAL, ssw_write_n(FAULT "readahead", "1\0002", 3));
-	EXPECT_EQ(-EINVAL, ssw_write_n(FAULT "bio_pages", "1\0002", 3));
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
 		snprintf(path, sizeof(path), FAULT "%s", counters[i]);
 		EXPECT_LE(0, ssw_num(path)) TH_LOG("%s", counters[i]);
@@ -103,16 +94,41 @@ SSW_TEST_F(fault, tunables)
 		EXPECT_FALSE(fault_booted_with("scaleswap=fault"));
 		EXPECT_FALSE(fault_booted_with(",fault"));
 		for (size_t i = 1; i < ARRAY_SIZE(modes); i++)
-			refused(_metadata, "mode", modes[i], EOPNOTSUPP);
+			refused(_metadata, "fault/mode", modes[i], EOPNOTSUPP);
 		ASSERT_LT(0, ssw_read(FAULT "mode", val, sizeof(val)));
 		EXPECT_STREQ("off", val);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
-		taken(_metadata, "mode", modes[i], modes[i]);
+		taken(_metadata, "fault/mode", modes[i], modes[i]);
 	/* Others may look, not change. */
 	ASSERT_EQ(0, stat(FAULT "mode", &st));
 	EXPECT_EQ(0644, st.st_mode & 0777);
+}
+
+/* These are there with each mechanism. */
+SSW_TEST_F(fault, io_tunables)
+{
+	static const char * const counters[] = { "batches", "batched" };
+	char path[128];
+	struct stat st;
+
+	EXPECT_EQ(128, io_num("bio_pages"));
+	taken(_metadata, "io/bio_pages", "1", "1");
+	taken(_metadata, "io/bio_pages", "256\n", "256");
+	refused(_metadata, "io/bio_pages", "0", EINVAL);
+	refused(_metadata, "io/bio_pages", "257", EINVAL);
+	refused(_metadata, "io/bio_pages", "-1", EINVAL);
+	refused(_metadata, "io/bio_pages", "many", EINVAL);
+	EXPECT_EQ(-EINVAL, ssw_write_n(IO "bio_pages", "1\0002", 3));
+	ASSERT_EQ(0, stat(IO "bio_pages", &st));
+	EXPECT_EQ(0644, st.st_mode & 0777);
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
+		snprintf(path, sizeof(path), IO "%s", counters[i]);
+		EXPECT_LE(0, ssw_num(path)) TH_LOG("%s", counters[i]);
+		ASSERT_EQ(0, stat(path, &st));
+		EXPECT_EQ(0444, st.st_mode & 0777) TH_LOG("%s", counters[i]);
+	}
 }
 
 /* scaleswap=core: nothing polls, nothing counts. */
@@ -527,16 +543,16 @@ SSW_BODY(fault, batches)
 		long long batches, batched;
 		char *p;
 
-		ASSERT_EQ(0, fault_set("bio_pages", most[m]));
+		ASSERT_EQ(0, io_set("bio_pages", most[m]));
 		ASSERT_EQ(0, ssw_write(CLUSTER, "3"));
-		batches = fault_num("batches");
-		batched = fault_num("batched");
+		batches = io_num("batches");
+		batched = io_num("batched");
 		s = disk_stat(ssw_bdev(0), NULL);
 		p = fault_out(PAGES, m + 1, false);
 		ASSERT_NE(NULL, p);
 		s = disk_stat(ssw_bdev(0), &s);
-		batches = fault_num("batches") - batches;
-		batched = fault_num("batched") - batched;
+		batches = io_num("batches") - batches;
+		batched = io_num("batched") - batched;
 		printf("# %s pages in a bio: %lld bios of %lld pages; %lld writes, %lld merges, %lld pages\n",
 		       most[m], batches, batched, s.writes, s.write_merges, s.sectors / 8);
 		EXPECT_ABOUT(PAGES, s.sectors / 8);
@@ -551,11 +567,11 @@ SSW_BODY(fault, batches)
 		}
 
 		/* One page in eight is waited for, seven are read ahead. */
-		batched = fault_num("batched");
+		batched = io_num("batched");
 		s = disk_stat(ssw_bdev(0), NULL);
 		EXPECT_EQ(0, ssw_wrong(p, PAGES, m + 1));
 		s = disk_stat(ssw_bdev(0), &s);
-		batched = fault_num("batched") - batched;
+		batched = io_num("batched") - batched;
 		printf("# %lld pages read ahead by bios of several; %lld reads, %lld merges\n",
 		       batched, s.reads, s.read_merges);
 		EXPECT_GE(PAGES / 2, s.reads);
@@ -567,6 +583,60 @@ SSW_BODY(fault, batches)
 			EXPECT_LE(PAGES / 2, s.read_merges);
 		}
 		munmap(p, PAGES * SSW_PAGE);
+	}
+}
+
+/*
+ * The writes of a per-core area are collected whatever scaleswap= names. Those of a plain
+ * area, and readahead, are left to the block layer without fault in it.
+ */
+SSW_BODY(fault, batches_of_the_core)
+{
+	static const struct {
+		const char *what;
+		bool core;
+	} areas[] = { { "per-core area", true }, { "plain area", false } };
+	bool all = !fault_set("mode", "auto");
+
+	if (!ssw_bdev(0))
+		SKIP(return, "SSW_BDEVS names no spare block device");
+	for (size_t i = 0; i < ARRAY_SIZE(areas); i++) {
+		bool collects = all || areas[i].core;
+		struct disk_stat s;
+		long long batched;
+		char *p;
+
+		ASSERT_EQ(0, ssw_mkswap(ssw_bdev(0), 8000));
+		ASSERT_LE(0, areas[i].core ? ssw_on_cpu(ssw_bdev(0), 0) : ssw_swapon(ssw_bdev(0)));
+		ASSERT_EQ(0, ssw_pin(0));
+		batched = io_num("batched");
+		s = disk_stat(ssw_bdev(0), NULL);
+		p = fault_out(PAGES, i + 1, false);
+		ASSERT_NE(NULL, p);
+		s = disk_stat(ssw_bdev(0), &s);
+		batched = io_num("batched") - batched;
+		printf("# %s: %lld pages in bios of several; %lld writes, %lld merges, %lld pages\n",
+		       areas[i].what, batched, s.writes, s.write_merges, s.sectors / 8);
+		EXPECT_ABOUT(PAGES, s.sectors / 8);
+		EXPECT_GE(PAGES / 2, s.writes);
+		if (collects) {
+			EXPECT_ABOUT(PAGES, batched);
+			EXPECT_GE(OTHERS, s.write_merges);
+		} else {
+			EXPECT_EQ(0, batched);
+			EXPECT_LE(PAGES / 2, s.write_merges);
+		}
+
+		batched = io_num("batched");
+		EXPECT_EQ(0, ssw_wrong(p, PAGES, i + 1));
+		batched = io_num("batched") - batched;
+		if (all) {
+			EXPECT_LE(PAGES / 2, batched);
+		} else {
+			EXPECT_EQ(0, batched);
+		}
+		munmap(p, PAGES * SSW_PAGE);
+		EXPECT_EQ(0, fault_swapoff(ssw_bdev(0), 120));
 	}
 }
 
@@ -602,9 +672,9 @@ SSW_BODY(fault, not_neighbours)
 		for (int i = 0; i < PAGES; i++)
 			ssw_pageout(p + i * 37 % PAGES * SSW_PAGE, 1);
 		EXPECT_EQ(0, fault_evict("ssw"));
-		batched = fault_num("batched");
+		batched = io_num("batched");
 		EXPECT_EQ(0, ssw_wrong(p, PAGES, gen)) TH_LOG("%s: far apart", modes[m]);
-		EXPECT_LE(PAGES / 2, fault_num("batched") - batched)
+		EXPECT_LE(PAGES / 2, io_num("batched") - batched)
 			TH_LOG("no readahead: nothing was tested");
 		munmap(p, PAGES * SSW_PAGE);
 		/* Two that begin with the same slots */
@@ -627,9 +697,9 @@ SSW_BODY(fault, not_neighbours)
 				  ssw_pm_offset(ssw_pagemap(p + i * SSW_PAGE)))
 				TH_LOG("page %d: nothing is tested", i);
 		}
-		batched = fault_num("batched");
+		batched = io_num("batched");
 		EXPECT_EQ(0, ssw_wrong(p, 8, gen)) TH_LOG("%s: two areas", modes[m]);
-		EXPECT_LE(4, fault_num("batched") - batched)
+		EXPECT_LE(4, io_num("batched") - batched)
 			TH_LOG("no readahead: nothing was tested");
 		EXPECT_EQ(0, ssw_wrong(q, 4, gen));
 		munmap(p, 8 * SSW_PAGE);
@@ -658,11 +728,11 @@ SSW_BODY(fault, charged_to_its_group)
 	ON_ONE_DRIVE();
 	mlockall(MCL_CURRENT);
 	for (size_t m = 0; m < ARRAY_SIZE(most); m++) {
-		long long bytes[2], ios[2], batched = fault_num("batched");
+		long long bytes[2], ios[2], batched = io_num("batched");
 		char *p = ssw_map(2 * half, false);
 
 		ASSERT_NE(NULL, p);
-		ASSERT_EQ(0, fault_set("bio_pages", most[m]));
+		ASSERT_EQ(0, io_set("bio_pages", most[m]));
 		for (int g = 0; g < 2; g++) {
 			ASSERT_EQ(0, ssw_cgroup_enter(groups[g]));
 			ssw_stamp(p + g * half * SSW_PAGE, half, m + 1);
@@ -684,7 +754,7 @@ SSW_BODY(fault, charged_to_its_group)
 			  ssw_pm_offset(ssw_pagemap(p + half * SSW_PAGE)))
 			TH_LOG("no neighbours: nothing was tested");
 		if (!m) {
-			EXPECT_LE((long long)half * 2, fault_num("batched") - batched);
+			EXPECT_LE((long long)half * 2, io_num("batched") - batched);
 		}
 		EXPECT_EQ(0, ssw_cgroup_enter("ssw"));
 		EXPECT_EQ(0, ssw_wrong(p, 2 * half, m + 1));

@@ -388,7 +388,7 @@ SSW_BODY(fault_bio, sleeps_with_pages_collected)
 	ASSERT_EQ(0, pipe(go));
 	ASSERT_EQ(0, pipe(wake));
 	ASSERT_EQ(0, ssw_pin(0));
-	batched = fault_num("batched");
+	batched = io_num("batched");
 	pid = ssw_fork();
 	if (!pid)
 		reclaim_and_sleep(go[0], wake[0], pages);
@@ -405,7 +405,7 @@ SSW_BODY(fault_bio, sleeps_with_pages_collected)
 		EXPECT_TRUE(!!(flags & SSW_PF_MEMALLOC)) TH_LOG("%#x: as any other task", flags);
 	}
 	EXPECT_TRUE(still_there(pid));
-	EXPECT_LT(batched, fault_num("batched")) TH_LOG("nothing was collected");
+	EXPECT_LT(batched, io_num("batched")) TH_LOG("nothing was collected");
 	EXPECT_EQ(0, gate_open(&g));
 
 	EXPECT_EQ(1, write(wake[1], "", 1));
@@ -507,13 +507,13 @@ SSW_BODY(fault_bio, reads_before_it_submits)
 	close(ready[1]);
 	close(done[1]);
 	ASSERT_EQ(1, read(ready[0], &byte, 1));
-	batched = fault_num("batched");
+	batched = io_num("batched");
 
 	EXPECT_EQ(0, gate_shut(&g));
 	EXPECT_EQ(1, write(go[1], "", 1));
 	wait.fd = done[0];
 	EXPECT_EQ(1, poll(&wait, 1, GATE_TRIES * 10)) TH_LOG("it waits for another device");
-	EXPECT_LT(batched, fault_num("batched")) TH_LOG("nothing was collected");
+	EXPECT_LT(batched, io_num("batched")) TH_LOG("nothing was collected");
 	EXPECT_EQ(0, gate_open(&g));
 
 	EXPECT_EQ(0, ssw_join(pid));

@@ -284,10 +284,10 @@ SSW_BODY(fault_stack, multipath_write_error)
 	ASSERT_EQ(0, in_front(mp.dev, before, front, true));
 	ASSERT_EQ(0, ssw_write(CLUSTER, "0"));
 	for (size_t m = 0; m < ARRAY_SIZE(most); m++) {
-		long long batched = fault_num("batched"), alone = ssw_stat("fallback/no_batch");
+		long long batched = io_num("batched"), alone = ssw_stat("fallback/no_batch");
 		long dirty;
 
-		ASSERT_EQ(0, fault_set("bio_pages", most[m]));
+		ASSERT_EQ(0, io_set("bio_pages", most[m]));
 		ASSERT_EQ(0, ssw_mkswap(dev, 8000));
 		ASSERT_LE(0, ssw_on_cpu(dev, 0));
 		ASSERT_EQ(0, ssw_pin(0));
@@ -301,7 +301,7 @@ SSW_BODY(fault_stack, multipath_write_error)
 		EXPECT_LE(0, fault_in_slot(p, pages, 400)) TH_LOG("nothing was tested");
 		EXPECT_EQ(0, in_front(mp.dev, before, front, false))
 			TH_LOG("%s pages in a bio: written outside of the partition", most[m]);
-		EXPECT_EQ(batched, fault_num("batched")) TH_LOG("the head is no queue of its own");
+		EXPECT_EQ(batched, io_num("batched")) TH_LOG("the head is no queue of its own");
 		alone = ssw_stat("fallback/no_batch") - alone;
 		EXPECT_LE(m ? (long long)pages : 0, alone);
 		EXPECT_GE(m ? (long long)pages + OTHERS : 0, alone);
@@ -399,7 +399,7 @@ SSW_BODY(fault_stack, bad_sectors_written)
 		long skip[ARRAY_SIZE(bad_slots)], dirty;
 		long long stay;
 
-		ASSERT_EQ(0, fault_set("bio_pages", most[m]));
+		ASSERT_EQ(0, io_set("bio_pages", most[m]));
 		ASSERT_LE(0, ssw_on_cpu(dev, 0));
 		ASSERT_EQ(0, ssw_pin(0));
 		mlockall(MCL_CURRENT);
@@ -514,12 +514,12 @@ SSW_BODY(fault_stack, bad_sectors)
 	memset(l, 0, sizeof(*l));
 	fault_may_lose(l, p, p + pages * SSW_PAGE);
 	fault_read(&c, "");
-	batched = fault_num("batched");
+	batched = io_num("batched");
 	for (size_t i = 0; i < pages; i++)
 		fault_touch(p + i * SSW_PAGE, 1, false, false);
 	c = fault_since(&c, "");
 	fault_print("read ahead", &c);
-	EXPECT_LE((long long)pages / 2, fault_num("batched") - batched);
+	EXPECT_LE((long long)pages / 2, io_num("batched") - batched);
 	EXPECT_EQ(0, l->wrong);
 	EXPECT_EQ(2, l->lost);
 	/* At least one of them was in a bio with adjacent pages. */

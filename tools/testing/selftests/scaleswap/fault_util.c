@@ -38,6 +38,22 @@ long long fault_num(const char *name)
 	return ssw_num(path);
 }
 
+int io_set(const char *name, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), IO "%s", name);
+	return ssw_write(path, value);
+}
+
+long long io_num(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), IO "%s", name);
+	return ssw_num(path);
+}
+
 bool fault_is(const char *mode)
 {
 	char now[32];
@@ -51,7 +67,7 @@ void fault_defaults(void)
 	fault_set("mode", "auto");
 	fault_set("poll_us", "100");
 	fault_set("readahead", "1");
-	fault_set("bio_pages", "128");
+	io_set("bio_pages", "128");
 	ssw_write(CLUSTER, "3");
 	ssw_write(VMA_RA, "true");
 }

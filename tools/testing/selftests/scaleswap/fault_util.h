@@ -11,6 +11,7 @@
 #include "area_util.h"
 
 #define FAULT		SSW_SYS "/fault/"
+#define IO		SSW_SYS "/io/"
 #define CLUSTER		"/proc/sys/vm/page-cluster"
 #define VMA_RA		"/sys/kernel/mm/swap/vma_ra_enabled"
 
@@ -25,6 +26,8 @@ struct fault_count {
 
 int fault_set(const char *name, const char *value);
 long long fault_num(const char *name);
+int io_set(const char *name, const char *value);
+long long io_num(const char *name);
 bool fault_is(const char *mode);
 void fault_defaults(void);
 long long fault_irqs(const char *ctrl);

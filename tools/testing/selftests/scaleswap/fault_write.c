@@ -100,7 +100,7 @@ SSW_BODY(fault_write, dm_in_flight)
 			SKIP(return, "the kernel has no dm-crypt, or not this cipher");
 		}
 		ASSERT_EQ(0, ret);
-		ASSERT_EQ(0, fault_set("bio_pages", most[m]));
+		ASSERT_EQ(0, io_set("bio_pages", most[m]));
 		ASSERT_EQ(0, ssw_mkswap(high, 30000));
 		ASSERT_LE(0, ssw_on_cpu(high, 0));
 		ASSERT_EQ(0, pipe(go));
@@ -166,7 +166,7 @@ SSW_BODY(fault_write, written_again_as_before)
 		long long bytes;
 		long dirty;
 
-		ASSERT_EQ(0, fault_set("bio_pages", most[m]));
+		ASSERT_EQ(0, io_set("bio_pages", most[m]));
 		ASSERT_EQ(0, ssw_mkswap(dev, 8000));
 		ASSERT_LE(0, ssw_on_cpu(dev, 0));
 		ASSERT_EQ(0, ssw_pin(0));

@@ -78,7 +78,7 @@ static int area_on(const struct moved_way *way)
 	if (!ret)
 		ret = fault_set("mode", way->mode);
 	if (!ret)
-		ret = fault_set("bio_pages", way->alone ? "1" : "128");
+		ret = io_set("bio_pages", way->alone ? "1" : "128");
 	if (!ret)
 		ret = ssw_pin(0);
 	if (ret)
