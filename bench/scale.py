@@ -50,8 +50,11 @@ COLUMNS = {
     # LRU shards alone: no area has a home
     "lru": dict(prefix="", append="scaleswap=lru", how="striped"),
     "on": dict(prefix="", append="scaleswap=on", how="percore"),
+    # areas with a home alone: without and with bios of several pages; asked for by --set columns
+    "core1": dict(prefix="", append="scaleswap=core", how="percore", bio_pages=1),
+    "core": dict(prefix="", append="scaleswap=core", how="percore"),
 }
-TITLES = dict(b.TITLES, mglru="base kernel, MGLRU")
+TITLES = dict(b.TITLES, mglru="base kernel, MGLRU", core1="scaleswap=core, a bio a page", core="scaleswap=core")
 THREE = ["base", "off", "on"]
 LAYERS = ["base", "python"]
 STORE = f"{b.BUILD}/results/scale"
@@ -69,7 +72,8 @@ PARTS = {
                   device="null", total_mb=160, pages=16384, plugin=True),
     # In the order of what counts most, since two true CPUs take long on a busy host. Only
     # there are times worth something, and they scatter.
-    "locks": dict(config="lockstat", cpus=[16, 8, 4, 2, 64], columns=list(COLUMNS), rounds=1, mem=1280,
+    "locks": dict(config="lockstat", cpus=[16, 8, 4, 2, 64],
+                  columns=["base", "mglru", "off", "lru", "on"], rounds=1, mem=1280,
                   shift=4, device="null", total_mb=336, pages=24576, max_mb=48, passes=4, timeout=1500,
                   at={2: dict(rounds=5, columns=["base", "lru", "on"]), 64: dict(mem=4096, total_mb=768, columns=["base", "lru", "on"], shift=None)}),
     "throughput": dict(config="test", cpus=[1, 2, 4, 8, 16], columns=THREE, rounds=5, mem=1024,
@@ -207,7 +211,7 @@ def measure(work, p, part, column, cpus, nr, log):
     nvme = p["device"] == "nvme" or multi and p.get("nvme_at_2")
     options = {k: v for k, v in p.items() if k not in ("config", "columns", "rounds", "mem", "shift", "plugin")}
     options["area_mb"] = p["total_mb"] // cpus
-    options.update(part=part, how=c["how"], mglru=c.get("mglru", False), seed=nr + 1, device="nvme" if nvme else p["device"])
+    options.update(part=part, how=c["how"], mglru=c.get("mglru", False), bio_pages=c.get("bio_pages"), seed=nr + 1, device="nvme" if nvme else p["device"])
     command = [f"{b.ROOT}/scripts/guest/boot.py", "--kernel", f"{work}/{kernel}", "--cpus", str(cpus),
                "--mem", str(p["mem"]), "--initramfs", f"{work}/root.cpio",
                "--add", f"{work}/swapload:/ssw/swapload", "--add", f"{b.ROOT}/bench/guest/demo.py:/ssw/demo.py",
@@ -612,7 +616,7 @@ def result_throughput(p, kernels, rows, m):
             line = {"cpus": cpus, "what": key}
             for c in p["columns"]:
                 line[c] = spread([x[c][key] for x in mine if c in x])
-            for over in ("off", "on"):
+            for over in [c for c in p["columns"] if c != "base"]:
                 line[f"{over}/base"] = spread([x[over][key] / x["base"][key] for x in mine
                                                if over in x and "base" in x and x["base"][key]])
             summary.append(line)
@@ -638,7 +642,7 @@ def result_throughput(p, kernels, rows, m):
             continue
         print(f"{line['cpus']:3} CPUs {line['what']:17}" + "".join(
             f"  {c} {cell(line[c], '{:,.0f}')}" for c in p["columns"]) +
-            "".join(f"  {k} {cell(line[k], '{:.3f}')}" for k in ("off/base", "on/base")))
+            "".join(f"  {k} {cell(line[k], '{:.3f}')}" for k in line if k.endswith("/base")))
 
 
 def result_table6(p, kernels, rows, m):

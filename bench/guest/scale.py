@@ -368,6 +368,8 @@ def main():
         write(lru_gen, "y")
     elif os.path.exists(lru_gen) and g.read(lru_gen).strip() != "0x0000":
         g.fail("MGLRU is on")
+    if o.get("bio_pages"):
+        write("/sys/kernel/mm/scaleswap/io/bio_pages", str(o["bio_pages"]))
     print("begin", flush=True)
     result = PARTS[o["part"]](o)
     print("end", flush=True)
