@@ -251,7 +251,7 @@ MUTANTS = {
                            "		bio = bio_alloc(bdev_whole(si->bdev), 1,", "stack/*.written_again_as_before"),
     "io-retry-as-root": ("mm/scaleswap/io.c", "		ssw_charge(bio, fi.folio);\n", "",
                          "stack/*.written_again_as_before"),
-    "fault-retry-as-root": ("mm/scaleswap/fault.c", "	ssw_charge(bio, folio);\n", "",
+    "fault-retry-as-root": ("mm/scaleswap/io.c", "	ssw_charge(bio, folio);\n", "",
                             "stack/*.read_retried_as_its_group"),
     "fault-retries-in-turn": ("mm/scaleswap/fault.c",
                               "alloc_workqueue(\"scaleswap_retry\", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);",
