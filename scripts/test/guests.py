@@ -19,7 +19,7 @@ GUESTS = {
     # everything that swaps for long
     "load": dict(cpus=4, nodes=2, append="scaleswap=core", debug=dict(nodes=1),
                  tests="large swapoff hotplug workload.sh lru_folio:values fault:tunables "
-                 "fault:off_without_the_mechanism fault:io_tunables fault:batches_of_the_core"),
+                 "fault:off_without_the_mechanism io:tunables io:batches_of_the_core"),
     # every user of swap, delegation, devices
     "users": dict(cpus=4, nodes=2, append="scaleswap=on", debug=dict(nodes=1),
                   tests="users shared uffd group counts deleg device slots"),
@@ -30,7 +30,7 @@ GUESTS = {
     # the pages that faults wait for: private queues, and poll queues for bios. fault_device last:
     # the area of a drive that it removes stays, and takes pages that never get out
     "fault": dict(cpus=4, nodes=1, append="scaleswap=on nvme.poll_queues=2 "
-                  "brd.rd_nr=1 brd.rd_size=16384", debug=dict(mem=1280), tests="fault moved fault_device"),
+                  "brd.rd_nr=1 brd.rd_size=16384", debug=dict(mem=1280), tests="io fault moved fault_device"),
     # none of either
     "nopoll": dict(cpus=4, nodes=1, append="scaleswap=on nvme.swap_queues=0 nvme.poll_queues=0",
                    tests="fault:tunables fault:critical_first_by_interrupt fault:without_queues"),

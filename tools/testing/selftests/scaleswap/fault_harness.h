@@ -25,6 +25,39 @@ FIXTURE_TEARDOWN(name)						\
 	ssw_end();						\
 }
 
+/* An area on the first spare drive, and the process on its CPU. */
+#define ON_ONE_DRIVE()								\
+	do {									\
+		ASSERT_EQ(0, ssw_mkswap(ssw_bdev(0), 8000));			\
+		ASSERT_LE(0, ssw_on_cpu(ssw_bdev(0), 0));			\
+		ASSERT_EQ(0, ssw_pin(0));					\
+	} while (0)
+
+/* A file in /sys/kernel/mm/scaleswap that refuses a value, and keeps the one it has. */
+static inline void ssw_refused(struct __test_metadata *_metadata, const char *file,
+			       const char *value, int err)
+{
+	char path[128], before[32], after[32];
+
+	snprintf(path, sizeof(path), SSW_SYS "/%s", file);
+	ASSERT_LT(0, ssw_read(path, before, sizeof(before)));
+	EXPECT_EQ(-err, ssw_write(path, value)) TH_LOG("%s: '%s'", file, value);
+	ASSERT_LT(0, ssw_read(path, after, sizeof(after)));
+	EXPECT_STREQ(before, after) TH_LOG("%s: '%s'", file, value);
+}
+
+/* One that takes it. */
+static inline void ssw_taken(struct __test_metadata *_metadata, const char *file,
+			     const char *value, const char *shown)
+{
+	char path[128], after[32];
+
+	snprintf(path, sizeof(path), SSW_SYS "/%s", file);
+	EXPECT_EQ(0, ssw_write(path, value)) TH_LOG("%s: '%s'", file, value);
+	ASSERT_LT(0, ssw_read(path, after, sizeof(after)));
+	EXPECT_STREQ(shown, after) TH_LOG("%s: '%s'", file, value);
+}
+
 #define NEED_FAULT()					\
 	do {						\
 		const char *_why = fault_cannot();	\
