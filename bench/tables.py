@@ -16,7 +16,8 @@ import lib as b
 
 RESULTS = f"{b.ROOT}/bench/results"
 KERNELS = {"base": "base kernel", "mglru": "base, MGLRU", "off": "`scaleswap=off`",
-           "lru": "`scaleswap=lru`", "on": "`scaleswap=on`"}
+           "lru": "`scaleswap=lru`", "core1": "`scaleswap=core`, a bio a page", "core": "`scaleswap=core`",
+           "on": "`scaleswap=on`"}
 # Names of locks in locks.json, in the order of a page's way out
 LOCKS = {"swap_avail_lock": "`swap_avail_lock`", "si->lock": "`si->lock`, all areas", "cluster": "cluster",
          "slot_cache_alloc": "slot cache, allocation", "slot_cache_free": "slot cache, free",
@@ -162,7 +163,7 @@ def table_contentions():
     for lock in ("lru_lock", "swap_cache"):
         for kernel, title in KERNELS.items():
             cells = [n(runs[c, kernel]["locks"][lock]["contentions"]) if (c, kernel) in runs else "" for c in cpus]
-            rows.append([f"{LOCKS[lock]}: {title}", *cells])
+            rows += [[f"{LOCKS[lock]}: {title}", *cells]] if any(cells) else []
     for kernel in ("base", "on"):
         rows.append([f"`vmpressure`'s `sr_lock`: {KERNELS[kernel]}",
                      *[n(sum(l[2] for l in runs[c, kernel]["most_contended"] if l[0] == "&vmpr->sr_lock"))
@@ -210,6 +211,19 @@ def table_throughput():
             rows.append([f"{title}: {KERNELS[over]}", *[f"{at[c]['median']:.2f}" for c in cpus]])
     head = [f"over the base kernel's, {d['meta']['how']['rounds']} rounds", *[f"{c} CPU{'s' * (c > 1)}" for c in cpus]]
     return markdown(head, rows) + source("throughput.json")
+
+
+def table_core_throughput():
+    d = data("core-throughput.json")
+    cpus = d["meta"]["how"]["cpus"]
+    what = {"swap_out_pages_s": "swap out", "swap_in_pages_s": "swap in", "both_pages_s": "out and in"}
+    rows = []
+    for over in ("core1", "core"):
+        for key, title in what.items():
+            at = {s["cpus"]: s[f"{over}/base"] for s in d["summary"] if s["what"] == key}
+            rows.append([f"{title}: {KERNELS[over]}", *[spread(at[c], "{:.2f}".format) for c in cpus]])
+    head = [f"over the base kernel's, {d['meta']['how']['rounds']} rounds", *[f"{c} CPU{'s' * (c > 1)}" for c in cpus]]
+    return markdown(head, rows) + source("core-throughput.json")
 
 
 def table_full_areas():
