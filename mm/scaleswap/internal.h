@@ -318,13 +318,6 @@ static inline void ssw_fault_area_init(struct ssw_area *area)
 #define SSW_BIO_PAGES		128
 #define SSW_BIO_PAGES_MAX	BIO_MAX_VECS
 extern unsigned int ssw_bio_pages;
-#if defined(CONFIG_MEMCG) && defined(CONFIG_BLK_CGROUP)
-void ssw_charge(struct bio *bio, struct folio *folio);
-#else
-static inline void ssw_charge(struct bio *bio, struct folio *folio)
-{
-}
-#endif
 void ssw_read_ended(struct folio *folio, struct bio *bio);
 bool ssw_read_batched(struct folio *folio, struct swap_info_struct *si);
 void ssw_bio_batch_flush(bool sleep);

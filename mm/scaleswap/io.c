@@ -222,16 +222,10 @@ static bool ssw_can_batch(struct folio *folio, struct swap_info_struct *si)
 	return false;
 }
 
-#if defined(CONFIG_MEMCG) && defined(CONFIG_BLK_CGROUP)
-/**
- * ssw_charge - charge a bio to the group that its page belongs to
- * @bio: a bio that is not submitted yet
- * @folio: its page, locked or under writeback
- *
- * Context: any.
- */
-void ssw_charge(struct bio *bio, struct folio *folio)
+/* Charge a bio to the group of its page, which is locked or under writeback. */
+static void ssw_charge(struct bio *bio, struct folio *folio)
 {
+#if defined(CONFIG_MEMCG) && defined(CONFIG_BLK_CGROUP)
 	struct mem_cgroup *memcg;
 
 	/* A page that is not locked may be moved to another group (cgroup v1). */
@@ -241,8 +235,8 @@ void ssw_charge(struct bio *bio, struct folio *folio)
 		bio_associate_blkg_from_css(bio, cgroup_e_css(memcg->css.cgroup,
 							      &io_cgrp_subsys));
 	rcu_read_unlock();
-}
 #endif
+}
 
 /* --- writes ------------------------------------------------------------------ */
 
