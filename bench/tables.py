@@ -253,6 +253,19 @@ def table_fault():
     return markdown(head, rows) + source("fault.json")
 
 
+def table_read_ops():
+    """A direct read before and after two changes; page-cluster 0."""
+    names = {"read-ops-before.json": "each read asks for the driver's operations",
+             "read-ops-asked-once.json": "swapon asks once", "read-ops-limits.json": "and limits are asked for by a call"}
+    rows, sources = [], []
+    for name, title in names.items():
+        cost = data(name)["direct"]["instructions_all"]["page_cluster_0"]
+        rows.append([title, *[n(cost[p]["median"]) for p in ("submit", "complete", "after")]])
+        sources += source(name)
+    return markdown(["instructions of a fault read directly, median", "to the doorbell", "from the completion",
+                     "from the doorbell to polling"], rows) + sources
+
+
 # --- tests and long runs ----------------------------------------------------------------
 
 def table_upstream():
