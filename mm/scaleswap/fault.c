@@ -63,6 +63,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "../swap.h"
 #include "internal.h"
 
 #include <trace/events/scaleswap.h>

@@ -644,43 +644,6 @@ static inline bool scaleswap_lru_refuse_gen(void)
 
 #endif /* CONFIG_SCALESWAP_LRU */
 
-/* --- writes of several pages ------------------------------------------------------ */
-
-#ifdef CONFIG_SCALESWAP
-
-DECLARE_STATIC_KEY_FALSE(scaleswap_io_key);
-
-bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
-			      struct swap_info_struct *si);
-
-/**
- * scaleswap_write_submit - collect pages that are to be written in one bio
- * @folio: locked, in the swap cache, dirty; unlocked and under writeback if taken
- * @wbc: writeback control of the write
- * @si: its area
- *
- * Without a plug it collects nothing, nor for a plain area without scaleswap=fault.
- *
- * Context: process context, may sleep.
- * Return: true if the page was taken, false if the caller has to write it.
- */
-static inline bool scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
-					  struct swap_info_struct *si)
-{
-	return static_branch_unlikely(&scaleswap_io_key) &&
-	       __scaleswap_write_submit(folio, wbc, si);
-}
-
-#else /* CONFIG_SCALESWAP */
-
-static inline bool scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
-					  struct swap_info_struct *si)
-{
-	return false;
-}
-
-#endif /* CONFIG_SCALESWAP */
-
 /* --- critical reads --------------------------------------------------------------- */
 
 /* swap_vma_readahead(), which is static */
@@ -785,5 +748,43 @@ static inline bool scaleswap_read_submit(struct folio *folio, struct swap_info_s
 {
 	return scaleswap_fault_on() && __scaleswap_read_submit(folio, si, plug);
 }
+
+/* --- writes of several pages ------------------------------------------------------ */
+
+#ifdef CONFIG_SCALESWAP
+
+DECLARE_STATIC_KEY_FALSE(scaleswap_io_key);
+
+bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
+			      struct swap_info_struct *si);
+
+/**
+ * scaleswap_write_submit - collect pages that are to be written in one bio
+ * @folio: locked, in the swap cache, dirty; unlocked and under writeback if taken
+ * @wbc: writeback control of the write
+ * @si: its area
+ *
+ * Without a plug it collects nothing, nor for a plain area without scaleswap=fault.
+ *
+ * Context: process context, may sleep.
+ * Return: true if the page was taken, false if the caller has to write it.
+ */
+static inline bool scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
+					  struct swap_info_struct *si)
+{
+	return static_branch_unlikely(&scaleswap_io_key) &&
+	       (scaleswap_fault_on() || scaleswap_bound(si->type)) &&
+	       __scaleswap_write_submit(folio, wbc, si);
+}
+
+#else /* CONFIG_SCALESWAP */
+
+static inline bool scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc,
+					  struct swap_info_struct *si)
+{
+	return false;
+}
+
+#endif /* CONFIG_SCALESWAP */
 
 #endif /* _MM_SCALESWAP_HOOKS_H */

@@ -46,8 +46,8 @@
 #include <linux/timer.h>
 #include <linux/workqueue.h>
 
-/* mm's own of swap, hooks.h with it */
-#include "../swap.h"
+/* mm's own, hooks.h with it */
+#include "../internal.h"
 #include "slot.h"
 #include "stat.h"
 

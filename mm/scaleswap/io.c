@@ -39,7 +39,8 @@
  *    A driver that passes bios on to other devices has always got swap's pages one by one,
  *    and may rely on it. The device mapper's limit of swap_bios does.
  * 7. Pages of a plain area are collected with scaleswap=fault only, whose reads are for any
- *    area. The rest of ScaleSwap leaves plain areas to the base kernel.
+ *    area. The rest of ScaleSwap leaves plain areas to the base kernel. The hook,
+ *    scaleswap_write_submit(), decides that.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -57,6 +58,7 @@
 #include <linux/workqueue.h>
 #include <linux/writeback.h>
 
+#include "../swap.h"
 #include "internal.h"
 
 DEFINE_STATIC_KEY_FALSE(scaleswap_io_key);
@@ -311,9 +313,6 @@ bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc
 	struct mem_cgroup *memcg = folio_memcg(folio);
 	struct ssw_bio_batch *batch;
 
-	/* Rule 7 */
-	if (!scaleswap_fault_on() && !scaleswap_bound(si->type))
-		return false;
 	if (!ssw_can_batch(folio, si))
 		return false;
 	batch = ssw_bio_batch_get(folio, si, opf, memcg, ssw_writes_end);

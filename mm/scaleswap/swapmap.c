@@ -18,6 +18,7 @@
 #include <linux/swapops.h>
 #include <linux/zswap.h>
 
+#include "../swap.h"
 #include "internal.h"
 
 /*
