@@ -53,8 +53,11 @@ COLUMNS = {
     # areas with a home alone: without and with bios of several pages; asked for by --set columns
     "core1": dict(prefix="", append="scaleswap=core", how="percore", bio_pages=1),
     "core": dict(prefix="", append="scaleswap=core", how="percore"),
+    # what the file PEER or PEER=DIR names; asked for by --set columns, too
+    "peer": dict(prefix="peer-", append="", how="striped"),
 }
-TITLES = dict(b.TITLES, mglru="base kernel, MGLRU", core1="scaleswap=core, a bio a page", core="scaleswap=core")
+TITLES = dict(b.TITLES, mglru="base kernel, MGLRU", core1="scaleswap=core, a bio a page", core="scaleswap=core",
+              peer="peer kernel")
 THREE = ["base", "off", "on"]
 LAYERS = ["base", "python"]
 STORE = f"{b.BUILD}/results/scale"
@@ -106,6 +109,8 @@ def prepare(work, parts, no_build):
     if not no_build:
         b.step("deps.sh")
         b.step("tree.py")
+        if any(name.startswith("peer-") for name in names):
+            b.step("peer.sh")
         for name in names:
             b.step("kernel.sh", name)
     b.step("initramfs.sh", *LAYERS)
