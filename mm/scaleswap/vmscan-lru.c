@@ -62,9 +62,11 @@ static bool ssw_lists_are_low(struct lruvec *lruvec, struct scan_control *sc)
  * Only a charge at the limit ends in a kill. Reclaim for memory.high continues as long as it
  * makes progress, in each task that returns to user space. So it stays as it is.
  *
+ * Inline, since a later patch of the series calls it than the one that includes this file.
+ *
  * Return: true if the caller has to try again.
  */
-static bool scaleswap_reclaim_retry(struct scan_control *sc, bool *again)
+static inline bool scaleswap_reclaim_retry(struct scan_control *sc, bool *again)
 {
 	struct mem_cgroup *memcg = sc->target_mem_cgroup;
 
