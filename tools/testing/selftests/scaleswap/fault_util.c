@@ -409,6 +409,25 @@ long long fault_evict(const char *group)
 	return left;
 }
 
+/*
+ * Memory whose readahead state is its own: a mapping that has no neighbour to be merged
+ * with. In one page table; @pages is a power of two.
+ */
+char *fault_map_alone(size_t pages, bool shared)
+{
+	size_t len = pages * SSW_PAGE;
+	char *p = mmap(NULL, 3 * len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	p = (char *)(((uintptr_t)p + len) & ~(len - 1));
+	p = mmap(p, len, PROT_READ | PROT_WRITE,
+		 MAP_FIXED | MAP_ANONYMOUS | (shared ? MAP_SHARED : MAP_PRIVATE), -1, 0);
+	if (p == MAP_FAILED || madvise(p, len, MADV_NOHUGEPAGE))
+		return NULL;
+	return p;
+}
+
 /* Pages as of ssw_map(); @shared: of shared memory, which lies in a tmpfs. */
 static char *fault_map(size_t pages, bool shared)
 {

@@ -65,6 +65,7 @@ int fault_nullb(const char *poll, const char *depth, const char *ns);
 /* --- pages that are out -------------------------------------------------- */
 
 long long fault_evict(const char *group);
+char *fault_map_alone(size_t pages, bool shared);
 char *fault_out(size_t pages, uint64_t gen, bool shared);
 bool fault_out_by(int cpu, int type, char *p, size_t pages, uint64_t gen);
 long fault_in_slot(const char *p, size_t pages, unsigned long slot);

@@ -86,25 +86,6 @@ static int area_on(const struct moved_way *way)
 	return way->core ? ssw_on_cpu(ssw_bdev(0), 0) : ssw_swapon(ssw_bdev(0));
 }
 
-/*
- * Memory whose readahead state is its own: a mapping that has no neighbour to be merged
- * with. In one page table.
- */
-static char *map_alone(bool shared)
-{
-	size_t len = MAP_PAGES * SSW_PAGE;
-	char *p = mmap(NULL, 3 * len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		return NULL;
-	p = (char *)(((uintptr_t)p + len) & ~(len - 1));
-	p = mmap(p, len, PROT_READ | PROT_WRITE,
-		 MAP_FIXED | MAP_ANONYMOUS | (shared ? MAP_SHARED : MAP_PRIVATE), -1, 0);
-	if (p == MAP_FAILED || madvise(p, len, MADV_NOHUGEPAGE))
-		return NULL;
-	return p;
-}
-
 /* Out, one after the other, and out of the swap cache. How many are not. */
 static long all_out(char *p)
 {
@@ -131,7 +112,7 @@ static long all_out(char *p)
  */
 static int align_slots(void)
 {
-	char *p = map_alone(false);
+	char *p = fault_map_alone(MAP_PAGES, false);
 
 	for (size_t i = 0; p && i < MAP_PAGES; i++) {
 		uint64_t e;
@@ -184,8 +165,8 @@ static void moved_by(struct __test_metadata *_metadata, const struct moved_way *
 	ASSERT_LE(0, area_on(way)) TH_LOG("%s", way->name);
 	mlockall(MCL_CURRENT);
 	ASSERT_EQ(0, align_slots()) TH_LOG("%s", way->name);
-	other = map_alone(shared);
-	p = map_alone(shared);
+	other = fault_map_alone(MAP_PAGES, shared);
+	p = fault_map_alone(MAP_PAGES, shared);
 	ASSERT_TRUE(other && p);
 	ASSERT_EQ(0, all_out(other));
 	ASSERT_EQ(0, all_out(p));
