@@ -5,6 +5,7 @@
 #
 #   scripts/build/deps.sh          what every target needs
 #   scripts/build/deps.sh deb      and what `make deb` needs
+#   scripts/build/deps.sh qemu     and what scripts/build/qemu.sh needs
 #
 # This is the only list of packages. Nothing is asked of the network when all is there.
 set -euo pipefail
@@ -28,6 +29,10 @@ packages() {
 		echo debhelper dwarves
 		[ -n "${DEBCONFIG:-}" ] || [ -r "/boot/config-$(uname -r)" ] ||
 			echo "linux-config-$(base_value series)"
+	fi
+	# build QEMU: its source package holds neither meson nor ninja
+	if [ "${1:-}" = qemu ]; then
+		echo curl meson ninja-build pkg-config libglib2.0-dev libpixman-1-dev libfdt-dev
 	fi
 }
 
