@@ -121,6 +121,8 @@ def options(argv):
                     help="end a guest after S seconds of its own time in any case (default: never)")
     ap.add_argument("--accel", choices=["auto", "kvm", "tcg"],
                     default=os.environ.get("SSW_ACCEL", "auto"))
+    ap.add_argument("--emulator", default="qemu-system-x86_64", metavar="QEMU",
+                    help="another one than the installed QEMU, such as that of scripts/build/qemu.sh")
     ap.add_argument("--thread", choices=["single", "multi"],
                     help="TCG: one host thread for all CPUs, or one each (default: single; "
                     "multi starves guests of more than 2 CPUs)")
@@ -238,7 +240,7 @@ def fence_args(o, accel):
     have a thread of their own; see scripts/guest/fence.c. Instructions are counted without."""
     if accel != "tcg,thread=single" or any("icount" in q for q in o.qemu):
         return []
-    version = subprocess.run(["qemu-system-x86_64", "--version"], stdout=subprocess.PIPE, text=True).stdout
+    version = subprocess.run([o.emulator, "--version"], stdout=subprocess.PIPE, text=True).stdout
     m = re.search(r"version (\d+)\.(\d+)", version)
     if not m or (int(m[1]), int(m[2])) >= (8, 1):
         return []
@@ -253,7 +255,7 @@ def fence_args(o, accel):
 
 def qemu_args(o, accel, tmp, image, fds):
     kvm = accel == "kvm"
-    a = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none",
+    a = [o.emulator, "-nodefaults", "-no-user-config", "-display", "none",
          "-no-reboot", "-machine", "q35,usb=off,vmport=off,smm=off",
          "-accel", accel, "-cpu", "host" if kvm else "max", "-m", str(o.mem)]
     smp = f"cpus={o.maxcpus}"
@@ -540,6 +542,8 @@ def main():
     o = options(sys.argv[1:])
     if not shutil.which("qemu-system-x86_64"):
         die("qemu-system-x86_64 is missing; run 'make deps'")
+    if not shutil.which(o.emulator):
+        die(f"{o.emulator} is missing; scripts/build/qemu.sh builds one")
     image = kernel_image(o.kernel)
     clean_leftovers()
     kvm = o.accel == "kvm" or o.accel == "auto" and kvm_works(o, image)
