@@ -22,7 +22,7 @@ MAKEOVERRIDES =
 
 # The scripts take a lock and run the kernel's own parallel make.
 .NOTPARALLEL:
-.PHONY: help deps tree kernel boot demo test test-debug test-upstream longrun lockless mutate check prefixes \
+.PHONY: help deps tree kernel boot demo test test-debug test-upstream test-model longrun lockless mutate check prefixes \
 	bench bench-demo bench-fault export deb refresh clean
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo '  make test-upstream  the base kernel'\''s own selftests that swap, compared with the base'
 	@echo '  make check       checkpatch, sparse, kernel-doc, builds on/off/without memcg/PREEMPT_RT/clang, export'
 	@echo '  make lockless    the lockless sources in user space: sanitizers, models (LOCKLESS="TARGET...")'
+	@echo '  make test-model  guests in parallel time against what can be calculated (MODEL=--quick)'
 	@echo '  make mutate      break one line at a time and see a test fail (MUTATE="NAME..."; --list)'
 	@echo '  make prefixes    build each prefix of the exported series, with ScaleSwap on and off'
 	@echo '  make longrun     a long run in the background: LONGRUN="soak|churn|fault KERNEL ..."'
@@ -86,6 +87,9 @@ test: tree
 
 test-upstream: tree
 	@scripts/test/upstream.py
+
+test-model: tree
+	@scripts/test/model.py $(MODEL)
 
 test-debug: tree
 	@scripts/test/run.py debug
