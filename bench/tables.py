@@ -200,30 +200,26 @@ def table_instructions():
     return markdown(["instructions a page", *[KERNELS[k] for k in kernels]], rows) + source("instructions.json")
 
 
-def table_throughput():
-    d = data("throughput.json")
+def throughput(name, columns, form):
+    """Throughput of some columns over the base kernel's; `form` makes a cell of median, min and max."""
+    d = data(name)
     cpus = d["meta"]["how"]["cpus"]
     what = {"swap_out_pages_s": "swap out", "swap_in_pages_s": "swap in", "both_pages_s": "out and in"}
     rows = []
-    for over in ("off", "on"):
+    for over in columns:
         for key, title in what.items():
             at = {s["cpus"]: s[f"{over}/base"] for s in d["summary"] if s["what"] == key}
-            rows.append([f"{title}: {KERNELS[over]}", *[f"{at[c]['median']:.2f}" for c in cpus]])
+            rows.append([f"{title}: {KERNELS[over]}", *[form(at[c]) for c in cpus]])
     head = [f"over the base kernel's, {d['meta']['how']['rounds']} rounds", *[f"{c} CPU{'s' * (c > 1)}" for c in cpus]]
-    return markdown(head, rows) + source("throughput.json")
+    return markdown(head, rows) + source(name)
+
+
+def table_throughput():
+    return throughput("throughput.json", ("off", "on"), lambda s: f"{s['median']:.2f}")
 
 
 def table_core_throughput():
-    d = data("core-throughput.json")
-    cpus = d["meta"]["how"]["cpus"]
-    what = {"swap_out_pages_s": "swap out", "swap_in_pages_s": "swap in", "both_pages_s": "out and in"}
-    rows = []
-    for over in ("core1", "core"):
-        for key, title in what.items():
-            at = {s["cpus"]: s[f"{over}/base"] for s in d["summary"] if s["what"] == key}
-            rows.append([f"{title}: {KERNELS[over]}", *[spread(at[c], "{:.2f}".format) for c in cpus]])
-    head = [f"over the base kernel's, {d['meta']['how']['rounds']} rounds", *[f"{c} CPU{'s' * (c > 1)}" for c in cpus]]
-    return markdown(head, rows) + source("core-throughput.json")
+    return throughput("core-throughput.json", ("core1", "core"), lambda s: spread(s, "{:.2f}".format))
 
 
 def table_full_areas():
