@@ -22,36 +22,40 @@
 
 /* --- tunables and counters ----------------------------------------------- */
 
-int fault_set(const char *name, const char *value)
+static int set_in(const char *dir, const char *name, const char *value)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), FAULT "%s", name);
+	snprintf(path, sizeof(path), "%s%s", dir, name);
 	return ssw_write(path, value);
+}
+
+static long long num_in(const char *dir, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s%s", dir, name);
+	return ssw_num(path);
+}
+
+int fault_set(const char *name, const char *value)
+{
+	return set_in(FAULT, name, value);
 }
 
 long long fault_num(const char *name)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), FAULT "%s", name);
-	return ssw_num(path);
+	return num_in(FAULT, name);
 }
 
 int io_set(const char *name, const char *value)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), IO "%s", name);
-	return ssw_write(path, value);
+	return set_in(IO, name, value);
 }
 
 long long io_num(const char *name)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), IO "%s", name);
-	return ssw_num(path);
+	return num_in(IO, name);
 }
 
 bool fault_is(const char *mode)
