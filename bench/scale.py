@@ -103,9 +103,9 @@ def setting(p, cpus):
 
 # --- what is needed -------------------------------------------------------------------
 
-def prepare(work, parts, no_build):
+def prepare(work, parts, no_build, columns=COLUMNS):
     """Kernels, root, workloads; {kernel: what it is}."""
-    names = sorted({COLUMNS[c]["prefix"] + p["config"] for p in parts.values() for c in p["columns"]})
+    names = sorted({columns[c]["prefix"] + p["config"] for p in parts.values() for c in p["columns"]})
     if not no_build:
         b.step("deps.sh")
         b.step("tree.py")

@@ -6,8 +6,11 @@
 
 Prints "result " and one line of JSON. What swapload prints goes into it.
 """
+import ctypes
 import glob
 import json
+import math
+import mmap
 import os
 import re
 import subprocess
@@ -23,6 +26,10 @@ FILLERS = "/sys/fs/cgroup/fill"
 NULLB = "/sys/kernel/config/nullb"
 TRACE = "/sys/kernel/tracing"
 BIND = "/proc/sys/vm/scaleswap/bind"
+# the base kernel has no more types than that
+PLAIN_AREAS = 23
+MCL_CURRENT = 1
+HELD_PAGES = 256
 
 # name in locks.json -> (class, None: all classes of this name are the lock;
 # or how often a page takes it at least in the calibration)
@@ -54,15 +61,16 @@ def cpus():
 
 # --- areas --------------------------------------------------------------------------
 
-def null_drives(n, size_mb):
+def null_drives(n, size_mb, irqmode=1, completion_ns=None, depth=128):
     out = []
     for i in range(n):
         d = f"{NULLB}/nullb{i}"
         os.makedirs(d, exist_ok=True)
         for name, value in (("size", size_mb), ("blocksize", 4096), ("memory_backed", 1),
-                            ("queue_mode", 2), ("irqmode", 1), ("submit_queues", cpus()),
-                            ("hw_queue_depth", 128), ("power", 1)):
-            write(f"{d}/{name}", value)
+                            ("queue_mode", 2), ("irqmode", irqmode), ("completion_nsec", completion_ns),
+                            ("submit_queues", cpus()), ("hw_queue_depth", depth), ("power", 1)):
+            if value is not None:
+                write(f"{d}/{name}", value)
         out.append(f"/dev/nullb{i}")
         # null_blk allocates at the first write: once for all here, or it is measured
         g.run("dd", "if=/dev/zero", f"of={out[-1]}", "bs=1M", "oflag=direct", f"count={size_mb}")
@@ -92,8 +100,7 @@ def areas_on(o, devs):
         if homes != list(range(cpus())):
             g.fail(f"the areas' homes are {homes}, not one a CPU")
     else:
-        # the base kernel has no more types than that
-        for d in devs if os.path.exists(g.SYS) else devs[:23]:
+        for d in devs if os.path.exists(g.SYS) else devs[:PLAIN_AREAS]:
             g.run("/sbin/swapon", "-p", "10", d)
 
 
@@ -107,7 +114,7 @@ def areas_off():
 def make_group(path, max_mb=None):
     os.makedirs(path, exist_ok=True)
     if max_mb:
-        write(f"{path}/memory.max", max_mb << 20)
+        write(f"{path}/memory.max", int(max_mb * (1 << 20)))
 
 
 def into(path):
@@ -140,10 +147,10 @@ def area_delta(before):
     return out
 
 
-def load(o, seed, phases, group=GROUP):
+def load(o, seed, phases, group=GROUP, workers="--procs", more=()):
     """Run swapload; its phases, and what it checked. Fails on a wrong page."""
-    command = [LOAD, "--procs", str(cpus()), "--pages", str(o["pages"] // cpus()),
-               "--seed", str(seed), "--cgroup", group, *phases]
+    command = [LOAD, workers, str(cpus()), "--pages", str(o["pages"] // cpus()),
+               "--seed", str(seed), "--cgroup", group, *more, *phases]
     r = subprocess.run(command, stdout=subprocess.PIPE, text=True, preexec_fn=into(group))
     lines = [l.split(" ", 1) for l in r.stdout.splitlines()]
     checked = [json.loads(t) for w, t in lines if w == "checked"]
@@ -245,6 +252,83 @@ def part_throughput(o):
     result = dict(run, warm_up=warm["phases"], areas=area_delta(before[0]),
                   counters={k: v for k, v in g.delta(counters(), before[1]).items() if v})
     result["swap_after"] = areas_off()
+    return result
+
+
+# --- parallel time --------------------------------------------------------------------
+
+class Held:
+    """Memory that is locked, so that less is left for the load."""
+
+    def __init__(self, libc, size):
+        self.libc, self.maps, self.pages = libc, [], 0
+        # this program itself is not to be swapped, as if it were memory to be had
+        libc.mlockall(MCL_CURRENT)
+        self.add(size)
+
+    def add(self, pages):
+        """Lock more pages; give some back if it is below 0."""
+        while pages < 0 and self.maps:
+            pages += len(self.maps.pop()) // g.PAGE
+        while pages > 0:
+            n = min(pages, HELD_PAGES)
+            held = mmap.mmap(-1, n * g.PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            at = ctypes.addressof(ctypes.c_char.from_buffer(held))
+            if self.libc.mlock(ctypes.c_void_p(at), ctypes.c_size_t(n * g.PAGE)):
+                g.fail(f"mlock: {os.strerror(ctypes.get_errno())}")
+            self.maps.append(held)
+            pages -= n
+        self.pages = sum(len(m) for m in self.maps) // g.PAGE
+
+
+def hold_all_but(mb):
+    with open("/proc/meminfo") as f:
+        available = int(re.search(r"^MemAvailable:\s+(\d+)", f.read(), re.M)[1])
+    size = available // 4 - math.ceil(mb * 256)
+    if size <= 0:
+        g.fail(f"only {available >> 10} MB are available, and {mb} MB are to be left")
+    return Held(ctypes.CDLL(None, use_errno=True), size)
+
+
+def part_parallel(o):
+    # a group that is too small for the load is to end the guest, not to look for a victim for ever
+    write("/proc/self/oom_score_adj", 0)
+    n = cpus() if o["how"] == "percore" else min(cpus(), PLAIN_AREAS)
+    devs = null_drives(n, -(-o["total_mb"] // n), irqmode=2 if o["device_us"] else 0,
+                       completion_ns=o["device_us"] * 1000 or None, depth=o["depth"])
+    for d in devs:
+        g.run("mkswap", d)
+    areas_on(o, devs)
+    write("/proc/sys/vm/page-cluster", 0)
+    more, held = [], None
+    if o["load"] == "apart":
+        make_group(GROUP)
+        write(f"{GROUP}/cgroup.subtree_control", "+memory")
+        os.makedirs(f"{GROUP}/start")
+        for nr in range(cpus()):
+            make_group(f"{GROUP}/{nr}", (o["max_mb"] + o["own_mb"]) / cpus())
+        more = ["--cgroup-each", GROUP]
+    elif o["load"] == "global":
+        make_group(GROUP)
+        held = hold_all_but(o["max_mb"] + o["own_mb"])
+    else:
+        make_group(GROUP, o["max_mb"] + o["own_mb"])
+    workers = "--threads" if o["load"] == "threads" else "--procs"
+    group = f"{GROUP}/start" if o["load"] == "apart" else GROUP
+    before = g.areas(), counters()
+    # slot caches, tables and clusters as in a system that has run for a while
+    warm = load(o, o["seed"] + 1000, ["fill"], group, workers, more)
+    if held:
+        # what else a kernel could free is its own affair: half of the pages are to be in memory
+        held.add(o["pages"] - int(o["max_mb"] * 256) - warm["phases"][0]["pages_out"])
+    at_start = g.vmstat()
+    result = load(o, o["seed"], o["phases"], group, workers, more)
+    moved = g.delta(g.vmstat(), at_start)
+    result.update(warm_up=warm["phases"], held_pages=held.pages if held else 0,
+                  areas={"n": len(devs), "foreign": sum(a["allocs_foreign"] for a in area_delta(before[0]).values())},
+                  vmstat={k: v for k, v in moved.items() if v and k.startswith(
+                      ("pswp", "pgsteal", "pgscan", "pgmaj", "pgfault", "allocstall", "workingset", "oom"))},
+                  counters={k: v for k, v in g.delta(counters(), before[1]).items() if v})
     return result
 
 
@@ -353,7 +437,8 @@ def part_table6(o):
     return {"levels": levels, "command": run["command"], "swap_after": areas_off()}
 
 
-PARTS = {"locks": part_locks, "throughput": part_throughput, "instr": part_instr, "table6": part_table6}
+PARTS = {"locks": part_locks, "throughput": part_throughput, "instr": part_instr, "table6": part_table6,
+         "parallel": part_parallel}
 
 
 def main():

@@ -43,6 +43,7 @@
 #define PAGE		4096UL
 #define WORDS		(PAGE / 8)
 #define MAX_WORKERS	256
+#define MAX_WINDOW	29
 #define MAX_PHASES	64
 /* Latencies: SUB buckets for each power of two, so within 1/SUB of the truth. */
 #define SUB_BITS	6
@@ -77,13 +78,15 @@ static struct {
 	bool threads;
 	size_t pages;
 	uint64_t seed;
-	const char *cgroup, *fill_area;
+	const char *cgroup, *cgroup_each, *fill_area;
 	struct phase phases[MAX_PHASES];
 	unsigned int nphases;
 } opt = { .workers = 1, .seed = 1 };
 
 static struct result *results;
 static pthread_barrier_t *barrier;
+/* Workers in the window, or on their way; 0 again once the last one has left it. */
+static unsigned int *inside;
 
 static void die(const char *fmt, ...)
 {
@@ -105,16 +108,14 @@ static void die(const char *fmt, ...)
 
 static void mark(unsigned int window)
 {
+#define CASE(n)		case n: MARK(n); break
+#define CASES(n)	CASE(n##0); CASE(n##1); CASE(n##2); CASE(n##3); CASE(n##4); \
+			CASE(n##5); CASE(n##6); CASE(n##7); CASE(n##8); CASE(n##9)
 	switch (window) {
-	case 0: MARK(0); break;
-	case 1: MARK(1); break;
-	case 2: MARK(2); break;
-	case 3: MARK(3); break;
-	case 4: MARK(4); break;
-	case 5: MARK(5); break;
-	case 6: MARK(6); break;
-	case 7: MARK(7); break;
-	case 255: MARK(255); break;
+	CASE(0); CASE(1); CASE(2); CASE(3); CASE(4); CASE(5); CASE(6); CASE(7); CASE(8); CASE(9);
+	CASES(1);
+	CASES(2);
+	CASE(255);
 	default: die("no such window: %u", window);
 	}
 }
@@ -213,6 +214,53 @@ static void meet(void)
 	pthread_barrier_wait(barrier);
 }
 
+/* Of all that a worker charges, only its code and its stack are in the parent's group. */
+static void own_group(unsigned int nr)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%u/cgroup.procs", opt.cgroup_each, nr);
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || write(fd, "0", 1) != 1)
+		die("%s: %s", path, strerror(errno));
+	close(fd);
+}
+
+/*
+ * Open the window when all workers run, and close it when the last one has ended. A worker
+ * that sleeps at the barrier wakes up later than others; so they wait for each other once
+ * more, without sleep. Each has a CPU to itself.
+ */
+static void enter_window(unsigned int window, unsigned int nr)
+{
+	unsigned int n;
+
+	if (!window)
+		return;
+	__atomic_add_fetch(inside, 1, __ATOMIC_SEQ_CST);
+	/* twice their number: the window is open */
+	for (;;) {
+		n = __atomic_load_n(inside, __ATOMIC_SEQ_CST);
+		if (!nr && n == opt.workers) {
+			mark(window);
+			__atomic_add_fetch(inside, opt.workers, __ATOMIC_SEQ_CST);
+			return;
+		}
+		if (n > opt.workers)
+			return;
+		__builtin_ia32_pause();
+	}
+}
+
+static void leave_window(unsigned int window)
+{
+	if (window && __atomic_sub_fetch(inside, 1, __ATOMIC_SEQ_CST) == opt.workers) {
+		mark(0);
+		__atomic_store_n(inside, 0, __ATOMIC_SEQ_CST);
+	}
+}
+
 static void run_phase(const struct phase *p, unsigned int nr, char *base, unsigned int *gen,
 		      struct result *r, unsigned int phase_nr)
 {
@@ -271,6 +319,8 @@ static void worker(unsigned int nr)
 		meet();			/* and locked, by the parent */
 	} else {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (opt.cgroup_each)
+			own_group(nr);
 		/* Our own code, stack and results stay: only the pages below are swapped. */
 		if (mlockall(MCL_CURRENT))
 			die("mlockall: %s", strerror(errno));
@@ -289,16 +339,14 @@ static void worker(unsigned int nr)
 			r->touches = 0;
 			f = faults_so_far(&m0);
 			meet();		/* everybody is */
+			enter_window(opt.phases[i].window, nr);
 			/* our own clock: the parent may be late where CPUs are few */
-			if (!nr)
-				mark(opt.phases[i].window);
 			r->start_ns = now_ns();
 			r->start_tsc = tsc();
 			run_phase(&opt.phases[i], nr, base, &gen, r, i);
 			r->end_tsc = tsc();
 			r->end_ns = now_ns();
-			if (!nr)
-				mark(0);
+			leave_window(opt.phases[i].window);
 			meet();
 			r->faults = faults_so_far(&m1) - f;
 			r->majors = m1 - m0;
@@ -586,13 +634,16 @@ static void fill_area(void)
 static void usage(void)
 {
 	fprintf(stderr,
-		"usage: swapload --procs N | --threads N --pages PER-WORKER [--seed S] [--cgroup DIR] PHASE...\n"
+		"usage: swapload --procs N | --threads N --pages PER-WORKER [--seed S] [--cgroup DIR]\n"
+		"                [--cgroup-each DIR] PHASE...\n"
 		"       swapload --cpu C --fill-area SYSFS-DIR\n"
 		"PHASE is KIND[:PASSES][@WINDOW][=NAME]; KIND is\n"
 		"  fill     write every page, in order     read     read every page, in order\n"
 		"  rewrite  check and rewrite, in order    shuffle  read, in random order\n"
 		"  mix      check and rewrite, in random order\n"
-		"  out      page everything out (with --cgroup)\n");
+		"  out      page everything out (with --cgroup)\n"
+		"With --cgroup-each, process N is in the group DIR/N. A window is what the plugins insncount.c\n"
+		"and lines.c count between its markers, 1 to 29.\n");
 	exit(2);
 }
 
@@ -624,7 +675,7 @@ static void add_phase(char *text)
 	s = strchr(text, '@');
 	if (s) {
 		*s = 0;
-		p->window = number(s + 1, 7);
+		p->window = number(s + 1, MAX_WINDOW);
 	}
 	s = strchr(text, ':');
 	if (s) {
@@ -644,6 +695,7 @@ static void add_phase(char *text)
 int main(int argc, char **argv)
 {
 	pthread_barrierattr_t attr;
+	pthread_attr_t small;
 	pthread_t threads[MAX_WORKERS];
 	pid_t pids[MAX_WORKERS];
 	size_t len;
@@ -668,6 +720,8 @@ int main(int argc, char **argv)
 			opt.first_cpu = number(argv[++i], 1023);
 		else if (!strcmp(argv[i], "--cgroup"))
 			opt.cgroup = argv[++i];
+		else if (!strcmp(argv[i], "--cgroup-each"))
+			opt.cgroup_each = argv[++i];
 		else if (!strcmp(argv[i], "--fill-area"))
 			opt.fill_area = argv[++i];
 		else
@@ -675,26 +729,32 @@ int main(int argc, char **argv)
 	}
 	if (opt.fill_area)
 		fill_area();
-	if (!opt.workers || !opt.pages || !opt.nphases)
+	if (!opt.workers || !opt.pages || !opt.nphases || (opt.threads && opt.cgroup_each))
 		usage();
 	for (unsigned int i = 0; i < opt.nphases; i++)
 		if (opt.phases[i].kind == OUT && !opt.cgroup)
 			die("phase 'out' needs --cgroup");
 	vmstat_fd = open("/proc/vmstat", O_RDONLY);
-	len = sizeof(*barrier) + 64 + opt.workers * sizeof(*results);
+	/* the barrier, then lines of their own for the counter and for each result */
+	len = sizeof(*barrier) + 128 + opt.workers * sizeof(*results);
 	barrier = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (barrier == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
 	if (mlock(barrier, len))
 		die("mlock: %s", strerror(errno));
-	results = (struct result *)(((uintptr_t)(barrier + 1) + 63) & ~63UL);
+	inside = (unsigned int *)(((uintptr_t)(barrier + 1) + 63) & ~63UL);
+	results = (struct result *)((char *)inside + 64);
 	pthread_barrierattr_init(&attr);
 	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	if (pthread_barrier_init(barrier, &attr, opt.workers + 1))
 		die("cannot make a barrier");
+	/* stacks are locked as well, and the usual 8 MB each are more than the pages are */
+	pthread_attr_init(&small);
+	if (pthread_attr_setstacksize(&small, 65536))
+		die("cannot have stacks of 64 KB");
 	for (unsigned int i = 0; i < opt.workers; i++) {
 		if (opt.threads) {
-			errno = pthread_create(&threads[i], NULL, thread, (void *)(uintptr_t)i);
+			errno = pthread_create(&threads[i], &small, thread, (void *)(uintptr_t)i);
 			if (errno)
 				die("pthread_create: %s", strerror(errno));
 			continue;

@@ -1,0 +1,383 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""How swap scales with CPUs, in simulated parallel time.
+
+QEMU runs the CPUs of a guest in lock step (scripts/build/qemu.sh): each has its own clock,
+an instruction takes 1 ns, and a cache line that another CPU has takes T ns (bench/load/lines.c;
+`make test-model` shows how exact that is). So CPUs wait for each other as on a machine, and the
+result is the same on any host. What the model leaves out: bench/README.md.
+
+Each guest is one kernel, load and number of CPUs. A process a CPU (or a thread, in `threads`)
+has its own pages; memory holds half of all. The load is
+  shared    one memory cgroup for all, with a limit
+  apart     a cgroup each, with a limit each
+  global    no limit: the guest's memory is short
+  threads   threads of one process, in one cgroup with a limit
+  slow      as shared, with drives that take 10 us (null_blk)
+and it first writes all pages (swap_out), checks and rewrites them in random order (both), and
+reads them in order while those in memory are clean (swap_in). The second step is repeated with
+other T, and with other Q, by which CPUs' clocks may differ.
+
+Writes bench/results/parallel.json and parallel.svg. It can be stopped at any time: what was
+measured is kept below BUILD, and the same command goes on from there, unless the kernels
+changed. As many guests as the host has CPUs run at once.
+Ends with 0 if every guest ended well and every page was right, else 1; 2: could not run.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lib as b  # noqa: E402
+import scale as s  # noqa: E402
+
+ON = dict(prefix="", how="percore")
+COLUMNS = {
+    "base": dict(prefix="base-", how="striped"),
+    "mglru": dict(prefix="base-", how="striped", mglru=True),
+    "linux-7.2": dict(prefix="peer-", how="striped"),
+    "on": dict(ON, append="scaleswap=on"),
+    "on-less-core": dict(prefix="", how="striped", append="scaleswap=lru,fault"),
+    "on-less-lru": dict(ON, append="scaleswap=core,fault"),
+    "on-less-fault": dict(ON, append="scaleswap=core,lru"),
+    # asked for by --kernels
+    "off": dict(prefix="", how="striped", append="scaleswap=off"),
+}
+DEFAULT = [c for c in COLUMNS if c != "off"]
+LOADS = ["shared", "apart", "global", "threads", "slow"]
+CPUS = [1, 2, 4, 8, 16, 32, 64, 128]
+MAIN = (60, 400)    # T, Q
+OTHERS = [(0, 400), (120, 400), (60, 100), (60, 200)]
+# the first T, Q is measured in all steps, the others while CPUs check and rewrite
+SETTINGS = dict(config="test", pages=1024, device_us=0, global_pages=32768, depth=32, others=OTHERS, seed=1)
+QUICK = dict(pages=512, others=[])
+QUICK_CPUS = [1, 8]
+QUICK_LOADS = ["shared"]
+QUICK_KERNELS = ["base", "on"]
+QEMU = ("-icount shift=0,sleep=off,quantum=20000 -cpu max,-rdrand,-rdseed "
+        "-rtc base=2026-01-01,clock=vm -seed 1")
+APPEND = "nokaslr norandmaps kunit.enable=0 lpj=4000000 cpu_init_udelay=0"
+TOP = 40            # functions of a run that are kept
+LEAST = 0.02        # transfers a fault, below which a function is not
+
+
+def phases(others, load, cpus):
+    """What swapload does; the window of each, as {window: (what, T, Q)}."""
+    # few CPUs go over their pages more often, for enough faults
+    mix = f"mix:{max(1, 8 // cpus) if load != 'global' else 1}"
+    steps = ["fill@1=swap_out", f"{mix}@2=both"]
+    windows = {1: ("swap_out", *MAIN), 2: ("both", *MAIN)}
+    for w, (t, q) in enumerate(others, 4):
+        steps.append(f"{mix}@{w}=both")
+        windows[w] = ("both", t, q)
+    # after it, what is in memory is clean
+    steps += ["read=settle", "read@3=swap_in"]
+    windows[3] = ("swap_in", *MAIN)
+    return steps, windows
+
+
+def symbols(system_map, path):
+    """What lines.so wants to know of a kernel: functions and data."""
+    seen = {}
+    with open(system_map) as f:
+        for line in f:
+            addr, kind, name = line.split()
+            if kind in "tTwWdDbBrRvV":
+                seen.setdefault(int(addr, 16), ("F" if kind in "tTwW" else "D", name))
+    with open(path, "w") as f:
+        for addr in sorted(seen):
+            f.write("%x %s %s\n" % (addr, *seen[addr]))
+
+
+def prepare(work, columns, p, no_build):
+    """Kernels, root, load and plugin; {kernel: what it is}."""
+    names = sorted({COLUMNS[c]["prefix"] + p["config"] for c in columns})
+    if not no_build:
+        b.step("qemu.sh")
+    kernels = s.prepare(work, {"parallel": dict(p, columns=columns)}, no_build, COLUMNS)
+    for name in names:
+        symbols(f"{work}/{name}.map", f"{work}/{name}.symbols")
+    if subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-o", f"{work}/lines.so",
+                       f"{b.ROOT}/bench/load/lines.c"]).returncode:
+        b.die("bench/load/lines.c does not compile")
+    if not os.path.exists(f"{b.BUILD}/qemu/bin/qemu-system-x86_64"):
+        b.die("QEMU is not built; run without --no-build")
+    return kernels
+
+
+# --- one guest ------------------------------------------------------------------------
+
+def options(p, column, load, cpus):
+    """What bench/guest/scale.py is told."""
+    c = COLUMNS[column]
+    pages = p["pages"]
+    if load == "global":
+        # kernels differ by some megabytes that they can still free: not to be much of it all
+        pages = max(pages, p["global_pages"] // cpus)
+    pages_mb = pages * cpus / 256
+    return dict(part="parallel", how=c["how"], mglru=c.get("mglru", False), load=load, seed=p["seed"],
+                device_us=10 if load == "slow" else p["device_us"], depth=p["depth"],
+                # an area holds all pages of its CPU, and some that are cached twice
+                total_mb=max(16, math.ceil(2 * pages_mb)), max_mb=pages_mb / 2, pages=pages * cpus,
+                # what processes lock: code, stack, results, page tables
+                own_mb=1 + 0.5 * cpus,
+                phases=phases(p["others"], load, cpus)[0])
+
+
+def memory(o, cpus):
+    """Megabytes that a guest needs."""
+    drives = cpus if o["how"] == "percore" else min(cpus, 23)
+    requests = drives * cpus * o["depth"] * 640 / (1 << 20)
+    return round(280 + 4 * cpus + 1.1 * o["total_mb"] + 2 * o["max_mb"] + requests)
+
+
+def read_lines(path, windows):
+    """{window: {"transfers", "ns", "insn": {function: [transfers, ns]}, "data": ...}}"""
+    out = {}
+    with open(path) as f:
+        text = f.read()
+    if not text.endswith("end\n"):
+        raise ValueError(f"{path} is not complete")
+    for line in text.splitlines():
+        word, *rest = line.split()
+        if word in ("window", "total", "insn", "data"):
+            w = out.setdefault(int(rest[0]), {"insn": {}, "data": {}})
+        if word == "window":
+            w["q"], w["t"], w["open_ns"] = int(rest[1]), int(rest[2]), int(rest[3])
+        elif word == "total":
+            w["transfers"], w["ns"] = int(rest[1]), int(rest[2])
+        elif word in ("insn", "data"):
+            # parts that the compiler split off count for the function
+            name = re.sub(r"\.(part|constprop|isra|cold)\.?\d*.*", "", rest[3])
+            n = w[word].setdefault(name, [0, 0])
+            n[0] += int(rest[1])
+            n[1] += int(rest[2])
+    for n, (_, t, q) in windows.items():
+        if n not in out or (out[n]["t"], out[n]["q"]) != (t, q):
+            raise ValueError(f"{path}: window {n} is missing, or is another one")
+    return out
+
+
+def measure(work, p, column, load, cpus, log):
+    """Boot a guest; its result, or {"error": why}."""
+    c = COLUMNS[column]
+    kernel = c["prefix"] + p["config"]
+    o = options(p, column, load, cpus)
+    windows = phases(p["others"], load, cpus)[1]
+    counts = f"{work}/{column}-{load}-{cpus}.lines"
+    plugin = f"-plugin {work}/lines.so,map={work}/{kernel}.symbols,out={counts}"
+    plugin += "".join(f",set={w}:{q}:{t}" for w, (_, t, q) in windows.items())
+    command = [f"{b.ROOT}/scripts/guest/boot.py", "--kernel", f"{work}/{kernel}", "--cpus", str(cpus),
+               "--mem", str(memory(o, cpus)), "--initramfs", f"{work}/root.cpio",
+               "--add", f"{work}/swapload:/ssw/swapload", "--add", f"{b.ROOT}/bench/guest/demo.py:/ssw/demo.py",
+               "--timeout", "3000", "--accel", "tcg", "--thread", "single", "--log", log,
+               "--emulator", f"{b.BUILD}/qemu/bin/qemu-system-x86_64", "--qemu", QEMU, "--qemu", plugin,
+               "--append", f"{APPEND} {c.get('append', '')}".strip(),
+               f"{b.ROOT}/bench/guest/scale.py", json.dumps(o)]
+    result = s.run_guest(command, log)
+    if "error" in result:
+        return result
+    try:
+        lines = read_lines(counts, windows)
+    except ValueError as e:
+        return {"error": str(e)}
+    os.unlink(counts)
+    for w in lines.values():
+        for kind in ("insn", "data"):
+            most = sorted(w[kind].items(), key=lambda x: -x[1][0])[:3 * TOP]
+            w[kind] = dict(most)
+    result["lines"] = {str(w): lines[w] for w in windows}
+    bad = [ph["name"] for ph in result["phases"] if ph["window"] and not (ph["faults"] and ph["pages_out"] + ph["pages_in"])]
+    return {"error": f"nothing was swapped in {', '.join(bad)}"} if bad else result
+
+
+# --- what comes of it -------------------------------------------------------------------
+
+def rows_of(column, load, cpus, result):
+    """A run of the result file for each T and Q."""
+    out = []
+    steps = {ph["window"]: ph for ph in result["phases"] if ph["window"]}
+    for w, ph in steps.items():
+        if ph["name"] != "both":
+            continue
+        found = result["lines"][str(w)]
+        faults = ph["faults"]
+        each = lambda kind, i, least=LEAST: {k: round(v[i] / faults, 3) for k, v in sorted(
+            found[kind].items(), key=lambda x: -x[1][0])[:TOP] if v[0] / faults >= least}
+        row = {"kernel": column, "load": load, "cpus": cpus, "t_ns": found["t"], "quantum": found["q"],
+               "kfaults_s": round(faults * 1e6 / ph["ns"], 1),
+               "pages_out_s": round(ph["pages_out"] * 1e9 / ph["ns"]), "pages_in_s": round(ph["pages_in"] * 1e9 / ph["ns"]),
+               "faults": faults, "pages_out": ph["pages_out"], "pages_in": ph["pages_in"]}
+        for k in ("avg", "p50", "p99", "p999", "max"):
+            row[f"{k}_us"] = round(ph[f"fault_{k}_ns"] / 1000, 2)
+        row["lines_per_fault"] = round(found["transfers"] / faults, 2)
+        row["line_us_per_fault"] = round(found["ns"] / faults / 1000, 3)
+        if w == 2:
+            row["lines_by_function"] = each("insn", 0)
+            row["line_ns_by_function"] = each("insn", 1)
+            row["lines_by_data"] = each("data", 0)
+            for name, moved in ((1, "pages_out"), (3, "pages_in")):
+                step, lines = steps[name], result["lines"][str(name)]
+                row[step["name"]] = {
+                    "kpages_s": round(step[moved] * 1e6 / step["ns"], 1), "pages": step[moved],
+                    **{f"{k}_us": round(step[f"fault_{k}_ns"] / 1000, 2) for k in ("avg", "p50", "p99", "p999")},
+                    "lines_per_page": round(lines["transfers"] / step[moved], 2) if step[moved] else None}
+        out.append(row)
+    return out
+
+
+def key_of(p, column, load, cpus, kernels):
+    return {"part": "parallel", "column": column, "load": load, "cpus": cpus,
+            "how": {k: v for k, v in p.items()}, "kernel": kernels[COLUMNS[column]["prefix"] + p["config"]]["sha256"]}
+
+
+def plan(p, columns, loads, cpus):
+    """What is to be measured: what counts most first."""
+    for load in loads:
+        for n in sorted(cpus):
+            for column in columns:
+                yield column, load, n
+
+
+def settings(p, column, load):
+    """Other T and Q where they decide something: it takes twice as long."""
+    here = dict(p)
+    if load not in ("shared", "threads") or column not in ("base", "linux-7.2", "on"):
+        here["others"] = []
+    return here
+
+
+def run(work, p, todo, kernels, store, jobs):
+    """Measure. Returns False if something went wrong."""
+    lock, done, fine = threading.Lock(), 0, True
+    say = lambda text: s.say(text)
+    say(f"parallel: {len(todo)} guests to boot")
+    os.makedirs(f"{b.BUILD}/logs", exist_ok=True)
+
+    def one(job):
+        nonlocal done, fine
+        column, load, n = job
+        here = settings(p, column, load)
+        log = f"{b.BUILD}/logs/parallel-{column}-{load}-{n}.console"
+        r = measure(work, here, column, load, n, log)
+        with lock:
+            store.add(key_of(here, column, load, n, kernels), r)
+            done += 1
+            fine = fine and "error" not in r
+            if "error" in r:
+                text = f"FAILED: {r['error']}; console in {log}"
+            else:
+                row = next(x for x in rows_of(column, load, n, r) if (x["t_ns"], x["quantum"]) == MAIN)
+                text = (f"{r['host_seconds']:.0f} s, {row['kfaults_s']:,.1f} kfaults/s, avg {row['avg_us']} us, "
+                        f"p50 {row['p50_us']}, out {row['swap_out']['kpages_s']:,.1f} k/s, in {row['swap_in']['kpages_s']:,.1f} k/s, "
+                        f"{row['lines_per_fault']} lines a fault")
+            say(f"parallel {done}/{len(todo)}: {column}, {load}, {n} CPUs: {text}")
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        try:
+            list(pool.map(one, todo))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return fine
+
+
+def write(out, p, rows, kernels):
+    """parallel.json; rows: [(column, load, cpus, row of the store)]"""
+    used = {COLUMNS[c]["prefix"] + p["config"] for c, *_ in rows}
+    info = {}
+    for name in sorted(used):
+        r = next(row["result"] for c, _, _, row in rows if COLUMNS[c]["prefix"] + p["config"] == name)
+        info[name] = dict(kernels[name], release=r["release"], version=r["version"])
+    meta = {
+        "format": 1, "date": max(r["date"] for *_, r in rows), "begun": min(r["date"] for *_, r in rows),
+        "command": sorted({r["command"] for *_, r in rows}), "repository": sorted({r["repository"] for *_, r in rows}),
+        "kernels": info, "columns": {c: COLUMNS[c] for c in COLUMNS if any(x[0] == c for x in rows)},
+        "how": p, "main": dict(zip(("t_ns", "quantum"), MAIN)), "emulator": "QEMU of scripts/qemu, TCG, lock step",
+        "host": {"cpus": os.cpu_count(), "kernel": os.uname().release},
+        "notes": [
+            "simulated parallel time: an instruction is 1 ns, a cache line of another CPU takes t_ns, CPUs' clocks differ by "
+            "at most quantum ns where they meet; kernel addresses alone have lines",
+            "both, in each run: check and rewrite in random order. kfaults_s: faults of all CPUs, thousands a second; avg_us to max_us: of a "
+            "fault, by the time stamp counter; lines: transfers of a line from another CPU, over the number of faults",
+            "swap_out: all pages are written for the first time; swap_in: read in order while those in memory are clean"],
+    }
+    runs = [x for c, load, n, r in rows for x in rows_of(c, load, n, r["result"])]
+    s.OUT = out
+    s.write_json("parallel.json", {"meta": meta, "runs": runs}, ["runs"])
+
+
+def numbers(text):
+    return [int(n) for n in text.split(",")]
+
+
+def chosen(text, known, what):
+    out = text.split(",")
+    for name in out:
+        if name not in known:
+            b.die(f"there is no {what} {name!r}; there are: {', '.join(known)}")
+    return out
+
+
+def main():
+    ap = argparse.ArgumentParser(prog="bench/parallel.py", description=__doc__,
+                                 formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--kernels", metavar="NAME,…", help=f"only these of {', '.join(COLUMNS)}")
+    ap.add_argument("--loads", metavar="NAME,…", help=f"only these of {', '.join(LOADS)}")
+    ap.add_argument("--cpus", type=numbers, metavar="N,N…", help="only these CPU counts")
+    ap.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="guests at once (the host's CPUs)")
+    ap.add_argument("--quick", action="store_true",
+                    help="small, two kernels, to see that all works: a few minutes; results go below BUILD")
+    ap.add_argument("--no-build", action="store_true", help="take the kernels that are there")
+    ap.add_argument("--fresh", action="store_true", help="measure anew what was measured before")
+    ap.add_argument("--report", action="store_true", help="boot nothing; file and picture from what is there")
+    ap.add_argument("--out", metavar="DIR", help="instead of bench/results")
+    ap.add_argument("--set", action="append", default=[], metavar="NAME=JSON", help="another value of a setting: " +
+                    ", ".join(SETTINGS))
+    o = ap.parse_args()
+    signal.signal(signal.SIGTERM, lambda n, _: sys.exit(128 + n))
+    p = dict(SETTINGS, **(QUICK if o.quick else {}))
+    for text in o.set:
+        k, _, v = text.partition("=")
+        if k not in p:
+            b.die(f"there is no setting {k!r}")
+        p[k] = json.loads(v)
+    columns = chosen(o.kernels, COLUMNS, "kernel") if o.kernels else QUICK_KERNELS if o.quick else DEFAULT
+    loads = chosen(o.loads, LOADS, "load") if o.loads else QUICK_LOADS if o.quick else LOADS
+    cpus = o.cpus or (QUICK_CPUS if o.quick else CPUS)
+    if any(not 1 <= n <= 128 for n in cpus):
+        b.die("--cpus: from 1 to 128")
+    out = os.path.abspath(o.out or (f"{s.STORE}/quick" if o.quick else s.RESULTS))
+    fine = True
+    with b.Workplace() as work:
+        kernels = prepare(work, columns, p, o.no_build or o.report)
+        store = s.Store("parallel", o.fresh and not o.report)
+        jobs = list(plan(p, columns, loads, cpus))
+        key = lambda c, load, n: key_of(settings(p, c, load), c, load, n, kernels)
+        try:
+            if not o.report:
+                fine = run(work, p, [j for j in jobs if not store.get(key(*j))], kernels, store, o.jobs)
+        finally:
+            rows = [(*j, store.get(key(*j))) for j in jobs if store.get(key(*j))]
+            if rows:
+                write(out, p, rows, kernels)
+            else:
+                s.say("parallel: nothing has been measured with these kernels")
+    return 0 if fine else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
