@@ -54,7 +54,7 @@ COLUMNS = {
     "off": dict(prefix="", how="striped", append="scaleswap=off"),
 }
 DEFAULT = [c for c in COLUMNS if c != "off"]
-LOADS = ["shared", "apart", "global", "threads", "slow"]
+LOADS = ["shared", "threads", "apart", "global", "slow"]
 CPUS = [1, 2, 4, 8, 16, 32, 64, 128]
 MAIN = (60, 400)    # T, Q
 OTHERS = [(0, 400), (120, 400), (60, 100), (60, 200)]
@@ -71,17 +71,21 @@ TOP = 40            # functions of a run that are kept
 LEAST = 0.02        # transfers a fault, below which a function is not
 
 
+def part(cpus):
+    return max(1, cpus // 32)
+
+
 def phases(others, load, cpus):
     """What swapload does; the window of each, as {window: (what, T, Q)}."""
-    # few CPUs go over their pages more often, for enough faults
-    mix = f"mix:{max(1, 8 // cpus) if load != 'global' else 1}"
+    # few CPUs go over their pages more often, for enough faults, and many over a part of them
+    mix = f"mix:{max(1, 8 // cpus) if load != 'global' else 1}/{part(cpus)}"
     steps = ["fill@1=swap_out", f"{mix}@2=both"]
     windows = {1: ("swap_out", *MAIN), 2: ("both", *MAIN)}
     for w, (t, q) in enumerate(others, 4):
         steps.append(f"{mix}@{w}=both")
         windows[w] = ("both", t, q)
     # after it, what is in memory is clean
-    steps += ["read=settle", "read@3=swap_in"]
+    steps += ["read=settle", f"read/{part(cpus)}@3=swap_in"]
     windows[3] = ("swap_in", *MAIN)
     return steps, windows
 
@@ -246,13 +250,14 @@ def plan(p, columns, loads, cpus):
     for load in loads:
         for n in sorted(cpus):
             for column in columns:
-                yield column, load, n
+                if load == "shared" or not column.startswith("on-less-"):
+                    yield column, load, n
 
 
 def settings(p, column, load):
     """Other T and Q where they decide something: it takes twice as long."""
     here = dict(p)
-    if load not in ("shared", "threads") or column not in ("base", "linux-7.2", "on"):
+    if load != "shared" or column not in ("base", "linux-7.2", "on"):
         here["others"] = []
     return here
 

@@ -62,6 +62,7 @@ static const char *const kinds[] = { "fill", "read", "shuffle", "mix", "rewrite"
 struct phase {
 	enum kind kind;
 	unsigned int passes;
+	unsigned int part;	/* of a pass: 1, or 1/part of the pages */
 	unsigned int window;	/* for the instruction counter; 0: none */
 	char name[32];
 };
@@ -77,6 +78,7 @@ static struct {
 	unsigned int workers, first_cpu;
 	bool threads;
 	size_t pages;
+	bool parts;		/* some phase is a part of a pass, so pages differ in generation */
 	uint64_t seed;
 	const char *cgroup, *cgroup_each, *fill_area;
 	struct phase phases[MAX_PHASES];
@@ -262,7 +264,7 @@ static void leave_window(unsigned int window)
 }
 
 static void run_phase(const struct phase *p, unsigned int nr, char *base, unsigned int *gen,
-		      struct result *r, unsigned int phase_nr)
+		      unsigned int *gens, struct result *r, unsigned int phase_nr)
 {
 	bool writes = p->kind == FILL || p->kind == MIX || p->kind == REWRITE;
 	bool shuffled = p->kind == SHUFFLE || p->kind == MIX;
@@ -278,7 +280,8 @@ static void run_phase(const struct phase *p, unsigned int nr, char *base, unsign
 		uint64_t factor = shuffled ? (rnd >> 20 | 1) | 8 : 1;
 		uint64_t offset = shuffled ? rnd : 0;
 
-		for (size_t i = 0; i < span; i++) {
+		for (size_t i = 0; i < span / p->part; i++) {
+			unsigned int *g;
 			size_t page = shuffled ? (i * factor + offset) & (span - 1) : i;
 			volatile uint64_t *w;
 			uint64_t t;
@@ -286,6 +289,7 @@ static void run_phase(const struct phase *p, unsigned int nr, char *base, unsign
 			if (page >= opt.pages)
 				continue;
 			w = (uint64_t *)(base + page * PAGE);
+			g = gens ? &gens[page] : gen;
 			t = tsc();
 			if (writes)
 				w[TOUCH_WORD] = i;
@@ -296,13 +300,15 @@ static void run_phase(const struct phase *p, unsigned int nr, char *base, unsign
 			r->touches++;
 			if (p->kind != FILL) {
 				r->verified++;
-				if (!stamp_right((uint64_t *)w, nr, page, *gen))
+				if (!stamp_right((uint64_t *)w, nr, page, *g))
 					r->wrong++;
 			}
 			if (writes)
-				stamp((uint64_t *)w, nr, page, *gen + 1);
+				stamp((uint64_t *)w, nr, page, *g + 1);
+			if (writes && gens)
+				(*g)++;
 		}
-		if (writes)
+		if (writes && !gens)
 			(*gen)++;
 	}
 }
@@ -310,7 +316,7 @@ static void run_phase(const struct phase *p, unsigned int nr, char *base, unsign
 static void worker(unsigned int nr)
 {
 	struct result *r = &results[nr];
-	unsigned int gen = 0;
+	unsigned int gen = 0, *gens = NULL;
 	char *base;
 
 	pin(opt.first_cpu + nr);
@@ -330,6 +336,12 @@ static void worker(unsigned int nr)
 	if (base == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
 	madvise(base, opt.pages * PAGE, MADV_NOHUGEPAGE);
+	if (opt.parts) {
+		gens = mmap(NULL, opt.pages * sizeof(*gens), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (gens == MAP_FAILED || mlock(gens, opt.pages * sizeof(*gens)))
+			die("memory for generations: %s", strerror(errno));
+	}
 	for (unsigned int i = 0; i < opt.nphases; i++) {
 		uint64_t f, m0, m1;
 
@@ -343,7 +355,7 @@ static void worker(unsigned int nr)
 			/* our own clock: the parent may be late where CPUs are few */
 			r->start_ns = now_ns();
 			r->start_tsc = tsc();
-			run_phase(&opt.phases[i], nr, base, &gen, r, i);
+			run_phase(&opt.phases[i], nr, base, &gen, gens, r, i);
 			r->end_tsc = tsc();
 			r->end_ns = now_ns();
 			leave_window(opt.phases[i].window);
@@ -637,7 +649,7 @@ static void usage(void)
 		"usage: swapload --procs N | --threads N --pages PER-WORKER [--seed S] [--cgroup DIR]\n"
 		"                [--cgroup-each DIR] PHASE...\n"
 		"       swapload --cpu C --fill-area SYSFS-DIR\n"
-		"PHASE is KIND[:PASSES][@WINDOW][=NAME]; KIND is\n"
+		"PHASE is KIND[:PASSES][/PART][@WINDOW][=NAME]; each pass is over 1/PART of the pages; KIND is\n"
 		"  fill     write every page, in order     read     read every page, in order\n"
 		"  rewrite  check and rewrite, in order    shuffle  read, in random order\n"
 		"  mix      check and rewrite, in random order\n"
@@ -667,6 +679,7 @@ static void add_phase(char *text)
 	if (opt.nphases == MAX_PHASES)
 		die("too many phases");
 	p->passes = 1;
+	p->part = 1;
 	s = strchr(text, '=');
 	if (s) {
 		*s = 0;
@@ -676,6 +689,14 @@ static void add_phase(char *text)
 	if (s) {
 		*s = 0;
 		p->window = number(s + 1, MAX_WINDOW);
+	}
+	s = strchr(text, '/');
+	if (s) {
+		*s = 0;
+		p->part = number(s + 1, 1024);
+		if (!p->part)
+			die("no pass is over 1/0 of the pages");
+		opt.parts |= p->part > 1;
 	}
 	s = strchr(text, ':');
 	if (s) {
