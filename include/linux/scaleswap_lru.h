@@ -13,13 +13,28 @@
 #ifndef _LINUX_SCALESWAP_LRU_H
 #define _LINUX_SCALESWAP_LRU_H
 
+#include <linux/atomic.h>
 #include <linux/jump_label.h>
+#include <linux/math.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
 
 struct folio;
 
 #ifdef CONFIG_SCALESWAP_LRU
+
+/**
+ * struct scaleswap_list_size - size of one list of a shard
+ * @zone: pages by zone, under the lock of the shard's lruvec
+ * @unposted: of @zone, what &struct scaleswap_shards.total does not have yet; from
+ *            -%SCALESWAP_LRU_BATCH + 1 to %SCALESWAP_LRU_BATCH - 1
+ *
+ * Each list has a cache line: CPUs look at lists that hardly change, such as empty ones.
+ */
+struct scaleswap_list_size {
+	unsigned long zone[MAX_NR_ZONES];
+	s8 unposted[MAX_NR_ZONES];
+} ____cacheline_aligned_in_smp;
 
 /**
  * struct scaleswap_shard - LRU lists of one memcg and node for one or several CPUs
@@ -29,7 +44,9 @@ struct folio;
  * @clock: how often the lists were scanned, see ssw_lru_scanned()
  * @seen: pages when @clock was last updated
  * @cost: cost of reclaim at the last turn, see ssw_costs_forget()
- * @size: pages by zone and list, under @lruvec's lock
+ * @size: pages by list
+ *
+ * In @lruvec, nonresident_age is what has not been added to that of @mlruvec yet.
  */
 struct scaleswap_shard {
 	struct lruvec lruvec;
@@ -39,8 +56,19 @@ struct scaleswap_shard {
 	unsigned long clock ____cacheline_aligned_in_smp;
 	unsigned long seen;
 	unsigned long cost;
-	unsigned long size[MAX_NR_ZONES][NR_LRU_LISTS];
+	struct scaleswap_list_size size[NR_LRU_LISTS];
 };
+
+/* Pages of a list that a shard keeps out of the memcg's totals at most, less one. */
+#define SCALESWAP_LRU_BATCH	32
+
+/**
+ * struct scaleswap_zone_total - pages of a zone in all shards
+ * @lru: by list
+ */
+struct scaleswap_zone_total {
+	atomic_long_t lru[NR_LRU_LISTS];
+} ____cacheline_aligned_in_smp;
 
 /**
  * struct scaleswap_shards - the shards of a memcg and node
@@ -51,6 +79,9 @@ struct scaleswap_shard {
  * @clock: as in struct scaleswap_shard, of the memcg's own lists
  * @seen: as in struct scaleswap_shard, of the memcg's own lists
  * @cost: as in struct scaleswap_shard, of the memcg's own lists
+ * @anon_cost: of all shards together, without the memcg's own lists
+ * @file_cost: of all shards together, without the memcg's own lists
+ * @total: pages by zone and list in all shards, but for what each of them has not posted
  * @shard: shards by number, from 1; NULL where none was needed yet. Once set, a shard stays
  *         until the memcg is freed
  */
@@ -62,6 +93,10 @@ struct scaleswap_shards {
 	unsigned long clock;
 	unsigned long seen;
 	unsigned long cost;
+	/* Each noted cost changes these, once for a batch of pages. */
+	atomic_long_t anon_cost ____cacheline_aligned_in_smp;
+	atomic_long_t file_cost;
+	struct scaleswap_zone_total total[MAX_NR_ZONES];
 	/* Read for every folio, while reclaim writes the fields above. */
 	struct scaleswap_shard *shard[] ____cacheline_aligned_in_smp;
 };
@@ -173,8 +208,41 @@ static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
 						enum lru_list lru, unsigned long *own)
 {
 	if (scaleswap_lru_on() && lruvec->shard)
-		return &lruvec->shard->size[zid][lru];
+		return &lruvec->shard->size[lru].zone[zid];
 	return own;
+}
+
+/**
+ * scaleswap_lru_resize - return where the size of a list is kept that is about to change
+ * @lruvec: lruvec of a shard or a memcg's
+ * @zid: zone
+ * @lru: list
+ * @nr_pages: pages that the caller adds to the size
+ * @own: where the size is kept if @lruvec is a memcg's
+ *
+ * The totals of the memcg and node get to know, in batches: CPUs would otherwise fetch the
+ * sizes of all shards from each other, for each batch of pages that they reclaim.
+ *
+ * Context: under @lruvec's lock.
+ * Return: pointer to the number of pages in this list alone.
+ */
+static inline unsigned long *scaleswap_lru_resize(struct lruvec *lruvec, int zid, enum lru_list lru,
+						  int nr_pages, unsigned long *own)
+{
+	struct scaleswap_shard *shard = lruvec->shard;
+	struct scaleswap_list_size *size;
+	int unposted;
+
+	if (!scaleswap_lru_on() || !shard)
+		return own;
+	size = &shard->size[lru];
+	unposted = size->unposted[zid] + nr_pages;
+	if (abs(unposted) >= SCALESWAP_LRU_BATCH) {
+		atomic_long_add(unposted, &shard->mlruvec->shards->total[zid].lru[lru]);
+		unposted = 0;
+	}
+	size->unposted[zid] = unposted;
+	return &size->zone[zid];
 }
 
 #ifdef CONFIG_LRU_GEN
@@ -212,6 +280,12 @@ static inline bool scaleswap_lru_matches(const struct folio *folio,
 
 static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
 						enum lru_list lru, unsigned long *own)
+{
+	return own;
+}
+
+static inline unsigned long *scaleswap_lru_resize(struct lruvec *lruvec, int zid, enum lru_list lru,
+						  int nr_pages, unsigned long *own)
 {
 	return own;
 }

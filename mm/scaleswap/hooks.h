@@ -508,6 +508,8 @@ void *__scaleswap_lru_shadow(struct folio *folio, void *shadow);
 void __scaleswap_lru_free(struct lruvec *mlruvec);
 unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
 				    int zone_idx);
+unsigned long __scaleswap_lru_age_add(struct lruvec **lruvec, unsigned long nr_pages);
+unsigned long __scaleswap_lru_age_read(struct lruvec *mlruvec);
 void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon,
 			 unsigned long *file);
 void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cost);
@@ -521,7 +523,8 @@ bool scaleswap_lru_refuse_gen(void);
  * @own: pages in @lruvec's own list
  *
  * Context: any.
- * Return: pages; exact if no page moves meanwhile.
+ * Return: pages. Of a memcg and node with few pages, exact if no page moves meanwhile. Of others
+ * off by less than %SCALESWAP_LRU_BATCH pages for each shard, and at most by half.
  */
 static inline unsigned long scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
 						int zone_idx, unsigned long own)
@@ -587,6 +590,35 @@ static inline void scaleswap_lru_refault(struct folio *folio, void *shadow)
 }
 
 /**
+ * scaleswap_lru_age_add - count pages that were evicted from a memcg and node, or activated
+ * @lruvec: its lruvec, or that of a shard; set to the one whose nonresident_age counts
+ * @nr_pages: how many pages
+ *
+ * Context: any. The task may move to another CPU meanwhile, and interrupts may come.
+ * Return: pages to add to nonresident_age of *@lruvec and of its ancestors; 0: none yet.
+ */
+static inline unsigned long scaleswap_lru_age_add(struct lruvec **lruvec, unsigned long nr_pages)
+{
+	return scaleswap_lru_on() ? __scaleswap_lru_age_add(lruvec, nr_pages) : nr_pages;
+}
+
+/**
+ * scaleswap_lru_age_read - read what scaleswap_lru_age_add() has counted
+ * @mlruvec: lruvec of a memcg and node
+ *
+ * Context: any.
+ * Return: the count, with what this CPU's shard has collected. What other shards have
+ * collected is missing, less than %SCALESWAP_LRU_BATCH pages each. It is missing both when a
+ * page is evicted and when it returns, and only the difference matters.
+ */
+static inline unsigned long scaleswap_lru_age_read(struct lruvec *mlruvec)
+{
+	if (scaleswap_lru_on())
+		return __scaleswap_lru_age_read(mlruvec);
+	return atomic_long_read(&mlruvec->nonresident_age);
+}
+
+/**
  * scaleswap_lru_free - free the shards of a memcg and node
  * @mlruvec: its lruvec, with all lists empty
  *
@@ -621,6 +653,16 @@ static inline void *scaleswap_lru_shadow(struct folio *folio, void *shadow)
 
 static inline void scaleswap_lru_refault(struct folio *folio, void *shadow)
 {
+}
+
+static inline unsigned long scaleswap_lru_age_add(struct lruvec **lruvec, unsigned long nr_pages)
+{
+	return nr_pages;
+}
+
+static inline unsigned long scaleswap_lru_age_read(struct lruvec *mlruvec)
+{
+	return atomic_long_read(&mlruvec->nonresident_age);
 }
 
 static inline void scaleswap_lru_free(struct lruvec *mlruvec)

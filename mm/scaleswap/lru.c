@@ -220,7 +220,28 @@ static void ssw_shard_check_empty(struct scaleswap_shard *shard)
 		if (lru != LRU_UNEVICTABLE)
 			VM_WARN_ON_ONCE(!list_empty(&shard->lruvec.lists[lru]));
 	}
-	VM_WARN_ON_ONCE(memchr_inv(shard->size, 0, sizeof(shard->size)));
+	for_each_lru(lru)
+		VM_WARN_ON_ONCE(memchr_inv(shard->size[lru].zone, 0, sizeof(shard->size[lru].zone)));
+}
+
+/* Check that nothing is posted but what is unposted, since all shards are empty. */
+static void ssw_totals_check_empty(struct scaleswap_shards *shards)
+{
+	enum lru_list lru;
+	unsigned int id;
+	int zid;
+
+	if (!IS_ENABLED(CONFIG_DEBUG_VM))
+		return;
+	for (zid = 0; zid < MAX_NR_ZONES; zid++) {
+		for_each_lru(lru) {
+			long left = atomic_long_read(&shards->total[zid].lru[lru]);
+
+			for (id = 1; id <= ssw_lru_shards; id++)
+				left += shards->shard[id] ? shards->shard[id]->size[lru].unposted[zid] : 0;
+			VM_WARN_ON_ONCE(left);
+		}
+	}
 }
 
 void __scaleswap_lru_free(struct lruvec *mlruvec)
@@ -230,6 +251,7 @@ void __scaleswap_lru_free(struct lruvec *mlruvec)
 
 	if (!shards)
 		return;
+	ssw_totals_check_empty(shards);
 	for (id = 1; id <= ssw_lru_shards; id++) {
 		if (!shards->shard[id])
 			continue;
@@ -241,25 +263,58 @@ void __scaleswap_lru_free(struct lruvec *mlruvec)
 	kfree(shards);
 }
 
-unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
-				    int zone_idx)
+/**
+ * DOC: Totals of LRU shards
+ *
+ * Reclaim asks for the size of each list over all shards, for each batch of pages. To read
+ * the sizes of all shards, a CPU would fetch a few cache lines from each other CPU, and those
+ * CPUs would fetch them back at their next change. So each shard posts its changes to a
+ * total of the memcg and node once they add up to SCALESWAP_LRU_BATCH pages. Lists that are
+ * empty or short are still counted by shard: their sizes hardly change.
+ *
+ * So a total is off by less than SCALESWAP_LRU_BATCH pages for each shard. A memcg whose
+ * shards have hardly more than that is counted exactly, by its shards: otherwise it could
+ * seem to be empty, and be out of memory.
+ */
+
+/* Sum up the size of a list over all shards, exactly but for what changes meanwhile. */
+static unsigned long ssw_lru_sum(struct scaleswap_shards *shards, enum lru_list lru,
+				 int zone_idx)
 {
-	struct scaleswap_shards *shards = READ_ONCE(lruvec->shards);
 	unsigned long sum = 0;
 	unsigned int id;
 	int zid;
 
-	if (!shards)
-		return 0;
 	for (id = 1; id <= ssw_lru_shards; id++) {
 		struct scaleswap_shard *shard = READ_ONCE(shards->shard[id]);
 
 		if (!shard)
 			continue;
 		for (zid = 0; zid <= zone_idx; zid++)
-			sum += READ_ONCE(shard->size[zid][lru]);
+			sum += READ_ONCE(shard->size[lru].zone[zid]);
 	}
 	return sum;
+}
+
+unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
+				    int zone_idx)
+{
+	struct scaleswap_shards *shards = READ_ONCE(lruvec->shards);
+	long posted, total = 0, off = 0;
+	int zid;
+
+	if (!shards)
+		return 0;
+	for (zid = 0; zid <= zone_idx; zid++) {
+		posted = atomic_long_read(&shards->total[zid].lru[lru]);
+		if (posted)
+			off += SCALESWAP_LRU_BATCH * ssw_lru_shards;
+		total += posted;
+	}
+	/* At least half of what it says is there. */
+	if (off && total >= 2 * off)
+		return total;
+	return ssw_lru_sum(shards, lru, zone_idx);
 }
 
 /* --- eviction and return -------------------------------------------------- */
@@ -282,6 +337,36 @@ void __scaleswap_lru_refault(struct folio *folio, void *shadow)
 	this_cpu_add(ssw_stat[SSW_LRU_RETURNED], folio_nr_pages(folio));
 }
 
+/* --- age of non-resident pages -------------------------------------------- */
+
+/*
+ * How long a page was away is measured by how many pages have left since. All CPUs would
+ * change that one count for each page, at each level of the hierarchy. So the CPU's shard
+ * collects SCALESWAP_LRU_BATCH pages first.
+ */
+unsigned long __scaleswap_lru_age_add(struct lruvec **lruvec, unsigned long nr_pages)
+{
+	struct scaleswap_shard *shard;
+	atomic_long_t *age;
+
+	*lruvec = scaleswap_memcg_lruvec(*lruvec);
+	shard = ssw_shard(*lruvec, ssw_lru_own());
+	if (!shard)
+		return nr_pages;
+	age = &shard->lruvec.nonresident_age;
+	if (atomic_long_add_return(nr_pages, age) < SCALESWAP_LRU_BATCH)
+		return 0;
+	return atomic_long_xchg(age, 0);
+}
+
+unsigned long __scaleswap_lru_age_read(struct lruvec *mlruvec)
+{
+	unsigned long age = atomic_long_read(&mlruvec->nonresident_age);
+	struct scaleswap_shard *shard = ssw_shard(mlruvec, ssw_lru_own());
+
+	return shard ? age + atomic_long_read(&shard->lruvec.nonresident_age) : age;
+}
+
 /* --- cost of reclaim ------------------------------------------------------ */
 
 /**
@@ -295,18 +380,28 @@ void __scaleswap_lru_refault(struct folio *folio, void *shadow)
 void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon, unsigned long *file)
 {
 	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
-	unsigned int id;
 
 	*anon = READ_ONCE(mlruvec->anon_cost);
 	*file = READ_ONCE(mlruvec->file_cost);
-	for (id = 1; shards && id <= ssw_lru_shards; id++) {
-		struct scaleswap_shard *shard = READ_ONCE(shards->shard[id]);
-
-		if (!shard)
-			continue;
-		*anon += READ_ONCE(shard->lruvec.anon_cost);
-		*file += READ_ONCE(shard->lruvec.file_cost);
+	if (shards) {
+		*anon += atomic_long_read(&shards->anon_cost);
+		*file += atomic_long_read(&shards->file_cost);
 	}
+}
+
+/* Set the costs of a lruvec, under its lock. Those of a shard count in the sum as well. */
+static void ssw_costs_set(struct lruvec *l, unsigned long anon, unsigned long file)
+{
+	if (l->shard) {
+		struct scaleswap_shards *shards = l->shard->mlruvec->shards;
+
+		if (anon != l->anon_cost)
+			atomic_long_add(anon - l->anon_cost, &shards->anon_cost);
+		if (file != l->file_cost)
+			atomic_long_add(file - l->file_cost, &shards->file_cost);
+	}
+	l->anon_cost = anon;
+	l->file_cost = file;
 }
 
 /*
@@ -341,10 +436,8 @@ static void ssw_costs_forget(struct lruvec *mlruvec, unsigned int but)
 		if (id == but || !(READ_ONCE(l->anon_cost) || READ_ONCE(l->file_cost)))
 			continue;
 		spin_lock_irq(&l->lru_lock);
-		if (l->anon_cost + l->file_cost == *cost) {
-			l->anon_cost /= 2;
-			l->file_cost /= 2;
-		}
+		if (l->anon_cost + l->file_cost == *cost)
+			ssw_costs_set(l, l->anon_cost / 2, l->file_cost / 2);
 		*cost = l->anon_cost + l->file_cost;
 		spin_unlock_irq(&l->lru_lock);
 		break;
@@ -379,8 +472,8 @@ void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cos
 	}
 	for (mlruvec = scaleswap_memcg_lruvec(lruvec); mlruvec; mlruvec = parent_lruvec(mlruvec)) {
 		struct lruvec *l = ssw_lruvec(mlruvec, id);
-		bool halved = false;
-		unsigned long pages;
+		unsigned long pages, anon, filed;
+		bool halved;
 
 		pages = lruvec_page_state(mlruvec, NR_INACTIVE_ANON) +
 			lruvec_page_state(mlruvec, NR_ACTIVE_ANON) +
@@ -392,15 +485,10 @@ void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cos
 		pages = max(mult_frac(pages, own, all), 4 * 64 * SWAP_CLUSTER_MAX);
 
 		spin_lock_irq(&l->lru_lock);
-		if (file)
-			l->file_cost += cost;
-		else
-			l->anon_cost += cost;
-		if (l->file_cost + l->anon_cost > pages / 4) {
-			l->file_cost /= 2;
-			l->anon_cost /= 2;
-			halved = true;
-		}
+		anon = l->anon_cost + (file ? 0 : cost);
+		filed = l->file_cost + (file ? cost : 0);
+		halved = anon + filed > pages / 4;
+		ssw_costs_set(l, anon >> halved, filed >> halved);
 		spin_unlock_irq(&l->lru_lock);
 		if (halved)
 			ssw_costs_forget(mlruvec, l->shard ? id : 0);
@@ -451,18 +539,27 @@ unsigned int ssw_lru_bytes(void)
 static void ssw_lru_dump_one(struct seq_file *m, struct mem_cgroup *memcg, int nid,
 			     struct lruvec *lruvec, unsigned int id, unsigned long clock)
 {
+	struct scaleswap_shards *shards = READ_ONCE(lruvec->shards);
 	unsigned long size[NR_LRU_LISTS] = {};
 	enum lru_list lru;
+	long posted = 0;
 	int zid;
 
 	for (zid = 0; zid < MAX_NR_ZONES; zid++) {
-		for_each_lru(lru)
-			size[lru] += mem_cgroup_get_zone_lru_size(lruvec, lru, zid);
+		for_each_lru(lru) {
+			unsigned long pages = mem_cgroup_get_zone_lru_size(lruvec, lru, zid);
+
+			size[lru] += pages;
+			if (lruvec->shard)
+				posted += pages - lruvec->shard->size[lru].unposted[zid];
+			else if (shards)
+				posted += atomic_long_read(&shards->total[zid].lru[lru]);
+		}
 	}
-	seq_printf(m, "%u %d %u %lu %lu %lu %lu %lu %lu\n", mem_cgroup_id(memcg), nid, id,
+	seq_printf(m, "%u %d %u %lu %lu %lu %lu %lu %lu %ld\n", mem_cgroup_id(memcg), nid, id,
 		   size[LRU_INACTIVE_ANON], size[LRU_ACTIVE_ANON],
 		   size[LRU_INACTIVE_FILE], size[LRU_ACTIVE_FILE],
-		   size[LRU_UNEVICTABLE], clock);
+		   size[LRU_UNEVICTABLE], clock, posted);
 }
 
 /**
@@ -477,7 +574,7 @@ void ssw_lru_dump(struct seq_file *m)
 	unsigned int id;
 	int nid;
 
-	seq_puts(m, "memcg nid shard inactive_anon active_anon inactive_file active_file unevictable clock\n");
+	seq_puts(m, "memcg nid shard inactive_anon active_anon inactive_file active_file unevictable clock posted\n");
 	for (memcg = mem_cgroup_iter(NULL, NULL, NULL); memcg;
 	     memcg = mem_cgroup_iter(NULL, memcg, NULL)) {
 		for_each_online_node(nid) {

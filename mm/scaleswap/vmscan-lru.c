@@ -135,14 +135,13 @@ static struct lruvec *ssw_lru_list(struct lruvec *mlruvec, struct scaleswap_shar
 static __always_inline
 unsigned long ssw_lru_pages(struct lruvec *lruvec, enum lru_list lru, int zone_idx)
 {
-	unsigned long (*own)[NR_LRU_LISTS];
+	struct mem_cgroup_per_node *mz = container_of(lruvec, struct mem_cgroup_per_node, lruvec);
 	unsigned long size = 0;
 	int zid;
 
-	own = lruvec->shard ? lruvec->shard->size :
-	      container_of(lruvec, struct mem_cgroup_per_node, lruvec)->lru_zone_size;
 	for (zid = 0; zid <= zone_idx; zid++)
-		size += READ_ONCE(own[zid][lru]);
+		size += READ_ONCE(*(lruvec->shard ? &lruvec->shard->size[lru].zone[zid] :
+						    &mz->lru_zone_size[zid][lru]));
 	return size;
 }
 

@@ -94,6 +94,52 @@ SSW_TEST_F(lru_folio, dump_is_complete)
 	EXPECT_EQ(value("allocated"), shards);
 }
 
+/* The totals that reclaim goes by are what all shards have posted, and nearly what they have. */
+SSW_BODY(lru_folio, totals_are_posted)
+{
+	long sizes = 0, posted = 0, total = 0;
+	struct mate m[2];
+	int cpu[2];
+
+	NEED_SHARDS();
+	NEED_TWO(cpu[0], cpu[1]);
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 0; i < 2; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], PAGES, false));
+		ASSERT_EQ(0, tell_all(&m[i], STAMP, i));
+	}
+	/* Some of them leave again, page by page and all at once. */
+	for (int page = 0; page < 100; page++)
+		tell(&m[0], DROP, 3 * page, 1, 0);
+	tell(&m[1], DROP, 0, PAGES / 2, 0);
+	ssw_for_looks(i) {
+		drain();
+		ASSERT_EQ(0, dump());
+		sizes = posted = total = 0;
+		for (int j = 0; j < nr_rows; j++) {
+			if (rows[j].memcg != memcg)
+				continue;
+			if (!rows[j].shard) {
+				total += rows[j].posted;
+				continue;
+			}
+			posted += rows[j].posted;
+			for (int l = 0; l < LISTS; l++)
+				sizes += rows[j].size[l];
+		}
+		if (posted == total)
+			break;
+	}
+	TH_LOG("%ld pages in shards, %ld posted, total %ld", sizes, posted, total);
+	EXPECT_EQ(posted, total);
+	EXPECT_LT(PAGES, total);
+	/* Less than a batch of each list and zone of two shards, of which two lists are in use. */
+	EXPECT_GT(2 * 2 * 2 * 32, labs(sizes - total));
+	for (int i = 0; i < 2; i++)
+		EXPECT_EQ(0, mate_end(&m[i]));
+	group_ends(_metadata);
+}
+
 /* The generations of the other LRU cannot be had at the same time. */
 SSW_TEST_F(lru_folio, no_generations)
 {

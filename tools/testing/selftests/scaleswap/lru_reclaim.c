@@ -625,6 +625,44 @@ SSW_BODY(lru_reclaim, clocks_keep_pace)
 }
 
 /*
+ * Pages that were away for longer than they could have stayed are not activated when they
+ * return, those that have just left are. Twice what memory holds is read in a circle, by two
+ * CPUs: each page comes back when all others have left.
+ */
+SSW_BODY(lru_reclaim, long_gone_is_inactive)
+{
+	const long pages = 2000, max = 2000;
+	long long refaults, activated;
+	struct ssw_areas areas;
+	struct mate m[2];
+	int cpu[2];
+
+	NEED_SHARDS();
+	NEED_TWO(cpu[0], cpu[1]);
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+	for (int i = 0; i < 2; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], pages, false));
+		ASSERT_EQ(0, tell_all(&m[i], STAMP, i));
+	}
+	refaults = cg(GROUP, "memory.stat", "workingset_refault_anon");
+	activated = cg(GROUP, "memory.stat", "workingset_activate_anon");
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < 2; i++)
+			ASSERT_EQ(0, tell_all(&m[i], CHECK, i));
+	refaults = cg(GROUP, "memory.stat", "workingset_refault_anon") - refaults;
+	activated = cg(GROUP, "memory.stat", "workingset_activate_anon") - activated;
+	TH_LOG("%lld of %lld pages that returned were activated", activated, refaults);
+	EXPECT_LT(3 * pages, refaults);
+	EXPECT_GT(refaults / 10, activated);
+	for (int i = 0; i < 2; i++)
+		EXPECT_EQ(0, mate_end(&m[i]));
+	EXPECT_EQ(0, kills());
+	group_ends(_metadata);
+}
+
+/*
  * kswapd has no CPU's pages before it: all shards lose some, about as much as the others.
  */
 SSW_BODY(lru_reclaim, kswapd_takes_from_all)

@@ -42,9 +42,9 @@ int dump(void)
 				abort();
 		}
 		r = &rows[nr_rows++];
-		if (sscanf(line, "%d %d %d %ld %ld %ld %ld %ld %lu", &r->memcg, &r->nid,
+		if (sscanf(line, "%d %d %d %ld %ld %ld %ld %ld %lu %ld", &r->memcg, &r->nid,
 			   &r->shard, &r->size[0], &r->size[1], &r->size[2], &r->size[3],
-			   &r->size[4], &r->clock) != 9)
+			   &r->size[4], &r->clock, &r->posted) != 10)
 			ret = -EINVAL;
 	}
 	fclose(f);

@@ -30,6 +30,7 @@ struct row {
 	int memcg, nid, shard;
 	long size[LISTS];
 	unsigned long clock;
+	long posted;
 };
 
 extern const char * const list_name[LISTS];
