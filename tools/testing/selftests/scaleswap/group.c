@@ -4,149 +4,19 @@
  * charged to its owner's group and uncharged once, and groups that are removed with pages
  * in swap do no harm.
  */
-#include <sys/stat.h>
-
 #include "harness.h"
+#include "cg_util.h"
 
 SSW_FIXTURE(group, SSW_NEED_ON | SSW_NEED_DIR)
 
 #define PAGES	500
 
-/* A value of a group's file; @key picks a line ("max 17") or is NULL. */
-static long long cg(const char *group, const char *file, const char *key)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), SSW_CG "/%s/%s", group, file);
-	return key ? ssw_proc_num(path, key) : ssw_num(path);
-}
-
-static int cg_make(const char *group)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), SSW_CG "/%s", group);
-	return mkdir(path, 0755) && errno != EEXIST ? -errno : 0;
-}
-
-static int cg_remove(const char *group)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), SSW_CG "/%s", group);
-	ssw_for_looks(i) {
-		if (!rmdir(path))
-			return 0;
-		usleep(20000);
-	}
-	return -errno;
-}
-
-static int cg_move(const char *group, pid_t pid)
-{
-	char path[256], val[16];
-
-	snprintf(path, sizeof(path), SSW_CG "/%s%scgroup.procs", group, *group ? "/" : "");
-	snprintf(val, sizeof(val), "%d", pid);
-	return ssw_write(path, val);
-}
-
-static void cg_reclaim(const char *group)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), SSW_CG "/%s/memory.reclaim", group);
-	ssw_write(path, "8M");
-}
-
-/* Wait until the group's swap and the areas' used pages agree. Difference in pages. */
-static long long cg_disagrees(const char *group)
-{
-	long long diff = 0;
-
-	ssw_for_looks(i) {
-		diff = ssw_sum("used") -
-		       cg(group, "memory.swap.current", NULL) / (long long)SSW_PAGE;
-		if (!diff)
-			break;
-		usleep(20000);
-	}
-	return diff;
-}
-
 /* Its processes are gone, and so, after a while, is its swap. */
 static void uncharged(struct __test_metadata *_metadata, const char *group)
 {
-	long long left = 0;
+	long long left = cg_left(group);
 
-	ssw_for_looks(i) {
-		left = cg(group, "memory.swap.current", NULL);
-		if (!left)
-			break;
-		/* A page that was under writeback when it was freed goes when reclaim meets it. */
-		cg_reclaim(group);
-		usleep(20000);
-	}
 	EXPECT_EQ(0, left) TH_LOG("%lld bytes of swap stay charged to %s", left, group);
-}
-
-/* A process in a group, told by a number what to do next. */
-struct member {
-	pid_t pid;
-	volatile int *step;
-	char *p;
-	int status;		/* when it has left */
-};
-
-/* Have it do that, and wait until it is done. False: it has ended. */
-static bool member_step(struct member *m, int step)
-{
-	*m->step = step;
-	while (*m->step == step) {
-		if (waitpid(m->pid, &m->status, WNOHANG) == m->pid)
-			return false;
-		usleep(2000);
-	}
-	return true;
-}
-
-enum { REST, STAMP, OUT, CHECK, DROP_HALF, LEAVE };
-
-static struct member member_start(const char *group, int cpu, size_t pages, uint64_t gen)
-{
-	struct member m = { .step = ssw_shared(SSW_PAGE), .p = ssw_map(pages, false) };
-
-	m.pid = ssw_fork();
-	if (m.pid)
-		return m;
-	if (cg_move(group, getpid()))
-		_exit(50);
-	ssw_pin(cpu);
-	for (;;) {
-		switch (*m.step) {
-		case REST:
-			usleep(2000);
-			continue;
-		case STAMP:
-			ssw_stamp(m.p, pages, gen);
-			break;
-		case OUT:
-			ssw_pageout(m.p, pages);
-			break;
-		case CHECK:
-			if (ssw_wrong(m.p, pages, gen))
-				_exit(1);
-			break;
-		case DROP_HALF:
-			munmap(m.p + pages / 2 * SSW_PAGE, pages / 2 * SSW_PAGE);
-			pages /= 2;
-			break;
-		case LEAVE:
-			fflush(stdout);
-			_exit(0);
-		}
-		*m.step = REST;
-	}
 }
 
 /* The swap charged is the swap in the areas: after swap-out, swap-in, fork and drop. */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * cg_util.h - memory control groups of a test's own, and processes in them
+ *
+ * A group is named by its path below the root of the hierarchy.
+ */
+#ifndef SSW_CG_UTIL_H
+#define SSW_CG_UTIL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+long long cg(const char *group, const char *file, const char *key);
+int cg_make(const char *group);
+int cg_remove(const char *group);
+int cg_move(const char *group, pid_t pid);
+void cg_reclaim(const char *group);
+long long cg_disagrees(const char *group);
+long long cg_left(const char *group);
+
+/* A process in a group, told by a number what to do next. */
+struct member {
+	pid_t pid;
+	volatile int *step;
+	char *p;
+	int status;		/* when it has left */
+};
+
+enum { REST, STAMP, OUT, CHECK, DROP_HALF, LEAVE };
+
+bool member_step(struct member *m, int step);
+struct member member_start(const char *group, int cpu, size_t pages, uint64_t gen);
+
+#endif /* SSW_CG_UTIL_H */
