@@ -23,6 +23,7 @@
  *   page table lock, or any other spinlock
  *     xa_lock of the mm ids
  *     ssw_slots.token              (only ever tried for; nothing is taken under it)
+ *     ssw_stock.lock of one CPU    (never that of another inside it; raw)
  *     locks of the slab allocator  (an LRU shard, or a slot table)
  *
  *   i_pages lock of a swap address space
@@ -40,6 +41,7 @@
 #include <linux/cpumask.h>
 #include <linux/kobject.h>
 #include <linux/mutex.h>
+#include <linux/page_counter.h>
 #include <linux/percpu.h>
 #include <linux/seqlock.h>
 #include <linux/swap.h>
@@ -251,6 +253,9 @@ unsigned int ssw_area_used(const struct ssw_area *area);
 void ssw_nr_swap_add(long pages);
 void ssw_nr_swap_flush(void);
 void ssw_nr_swap_check(void);
+
+/* stock.c */
+bool ssw_stock_room(struct page_counter *counter, unsigned long slack);
 
 /* rmap.c */
 u32 ssw_mm_id(struct mm_struct *mm);

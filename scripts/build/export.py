@@ -73,6 +73,11 @@ PIECES = (
      "Count references, say what is only in the swap cache, keep the cgroup's\n"
      "records, number mms, and keep shadow nodes of the swap cache on lists of\n"
      "their own."),
+    (2, ("mm/scaleswap/stock.c",),
+     "mm/scaleswap: keep swap charges of memory cgroups in stock",
+     "A swap slot is charged to a memory cgroup: a page in the counters of all\n"
+     "levels, and a reference on the cgroup's id. Let each CPU keep some charges\n"
+     "of the cgroup for which it swaps, as memcg_stock does for memory."),
     (2, ("mm/scaleswap/io.c",),
      "mm/scaleswap: write adjacent pages in one bio",
      "A CPU's own area gives reclaim slots that are adjacent on the device.\n"

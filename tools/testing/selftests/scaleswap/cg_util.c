@@ -87,9 +87,11 @@ long long cg_left(const char *group)
 	return left;
 }
 
-/* Have it do that, and wait until it is done. False: it has ended. */
-bool member_step(struct member *m, int step)
+/* Have it do that to @nr of its pages, and wait until it is done. False: it has ended. */
+bool member_part(struct member *m, int step, size_t from, size_t nr)
 {
+	m->part[0] = from;
+	m->part[1] = nr;
 	*m->step = step;
 	while (*m->step == step) {
 		if (waitpid(m->pid, &m->status, WNOHANG) == m->pid)
@@ -99,10 +101,18 @@ bool member_step(struct member *m, int step)
 	return true;
 }
 
+bool member_step(struct member *m, int step)
+{
+	return member_part(m, step, 0, SIZE_MAX);
+}
+
 struct member member_start(const char *group, int cpu, size_t pages, uint64_t gen)
 {
 	struct member m = { .step = ssw_shared(SSW_PAGE), .p = ssw_map(pages, false) };
+	size_t nr;
+	char *p;
 
+	m.part = (volatile size_t *)m.step + 1;
 	m.pid = ssw_fork();
 	if (m.pid)
 		return m;
@@ -110,23 +120,31 @@ struct member member_start(const char *group, int cpu, size_t pages, uint64_t ge
 		_exit(50);
 	ssw_pin(cpu);
 	for (;;) {
+		p = m.p + m.part[0] * SSW_PAGE;
+		nr = m.part[1] < pages ? m.part[1] : pages;
 		switch (*m.step) {
 		case REST:
 			usleep(2000);
 			continue;
 		case STAMP:
-			ssw_stamp(m.p, pages, gen);
+			ssw_stamp(p, nr, gen);
 			break;
 		case OUT:
-			ssw_pageout(m.p, pages);
+			ssw_pageout(p, nr);
 			break;
 		case CHECK:
-			if (ssw_wrong(m.p, pages, gen))
+			if (ssw_wrong(p, nr, gen))
 				_exit(1);
 			break;
 		case DROP_HALF:
 			munmap(m.p + pages / 2 * SSW_PAGE, pages / 2 * SSW_PAGE);
 			pages /= 2;
+			break;
+		case DROP:
+			madvise(p, nr * SSW_PAGE, MADV_DONTNEED);
+			break;
+		case PIN:
+			ssw_pin(m.part[0]);
 			break;
 		case LEAVE:
 			fflush(stdout);

@@ -23,12 +23,15 @@ long long cg_left(const char *group);
 struct member {
 	pid_t pid;
 	volatile int *step;
+	volatile size_t *part;	/* the first page, and how many */
 	char *p;
 	int status;		/* when it has left */
 };
 
-enum { REST, STAMP, OUT, CHECK, DROP_HALF, LEAVE };
+/* PIN: to the CPU that @from of member_part() names. */
+enum { REST, STAMP, OUT, CHECK, DROP_HALF, DROP, PIN, LEAVE };
 
+bool member_part(struct member *m, int step, size_t from, size_t nr);
 bool member_step(struct member *m, int step);
 struct member member_start(const char *group, int cpu, size_t pages, uint64_t gen);
 
