@@ -23,7 +23,7 @@ MAKEOVERRIDES =
 # The scripts take a lock and run the kernel's own parallel make.
 .NOTPARALLEL:
 .PHONY: help deps tree kernel boot demo test test-debug test-upstream test-model longrun lockless mutate check prefixes \
-	bench bench-demo bench-fault export deb refresh clean
+	bench bench-demo bench-fault bench-parallel export deb refresh clean
 
 help:
 	@echo 'ScaleSwap: per-core swap for the Linux kernel (base: $(shell sed -n s/^version=//p BASE))'
@@ -41,9 +41,10 @@ help:
 	@echo '  make longrun     a long run in the background: LONGRUN="soak|churn|fault KERNEL ..."'
 	@echo
 	@echo '  make bench       instructions a page, locks, throughput, full areas (BENCH="options of bench/scale.py")'
+	@echo '  make bench-parallel  how swap scales to 128 CPUs, in simulated parallel time (BENCH="options of bench/parallel.py")'
 	@echo '  make bench-fault what a fault that waits for NVMe costs (BENCH="options of bench/fault.py")'
 	@echo '  make bench-demo  the demo in rounds: base kernel, off, on in turns (BENCH="options of bench/demo.py")'
-	@echo '                   raw results of all three: bench/results; what came out: bench/README.md'
+	@echo '                   raw results of all: bench/results; what came out: bench/README.md'
 	@echo
 	@echo '  make deps        install the Debian packages that are missing (as root)'
 	@echo '  make tree        assemble base + overlay + patches in BUILD/tree (FORCE=1: drop edits there)'
@@ -110,6 +111,9 @@ mutate: deps
 
 bench: tree
 	@bench/scale.py $(BENCH)
+
+bench-parallel: tree
+	@bench/parallel.py $(BENCH)
 
 bench-fault: tree
 	@bench/fault.py $(BENCH)

@@ -67,8 +67,10 @@ QUICK_KERNELS = ["base", "on"]
 QEMU = ("-icount shift=0,sleep=off,quantum=20000 -cpu max,-rdrand,-rdseed "
         "-rtc base=2026-01-01,clock=vm -seed 1")
 APPEND = "nokaslr norandmaps kunit.enable=0 lpj=4000000 cpu_init_udelay=0"
-TOP = 40            # functions of a run that are kept
-LEAST = 0.02        # transfers a fault, below which a function is not
+LEAST = 0.02        # transfers a fault, below which a function is not kept
+# how many of those are: all that matter where loads are compared by function, else a few
+TOP = {"shared": 120}
+TOP_ELSE = 20
 
 
 def part(cpus):
@@ -198,7 +200,7 @@ def measure(work, p, column, load, cpus, log):
     os.unlink(counts)
     for w in lines.values():
         for kind in ("insn", "data"):
-            most = sorted(w[kind].items(), key=lambda x: -x[1][0])[:3 * TOP]
+            most = sorted(w[kind].items(), key=lambda x: -x[1][0])[:TOP["shared"]]
             w[kind] = dict(most)
     result["lines"] = {str(w): lines[w] for w in windows}
     bad = [ph["name"] for ph in result["phases"] if ph["window"] and not (ph["faults"] and ph["pages_out"] + ph["pages_in"])]
@@ -215,9 +217,9 @@ def rows_of(column, load, cpus, result):
         if ph["name"] != "both":
             continue
         found = result["lines"][str(w)]
-        faults = ph["faults"]
+        faults, top = ph["faults"], TOP.get(load, TOP_ELSE)
         each = lambda kind, i, least=LEAST: {k: round(v[i] / faults, 3) for k, v in sorted(
-            found[kind].items(), key=lambda x: -x[1][0])[:TOP] if v[0] / faults >= least}
+            found[kind].items(), key=lambda x: -x[1][0])[:top] if v[0] / faults >= least}
         row = {"kernel": column, "load": load, "cpus": cpus, "t_ns": found["t"], "quantum": found["q"],
                "kfaults_s": round(faults * 1e6 / ph["ns"], 1),
                "pages_out_s": round(ph["pages_out"] * 1e9 / ph["ns"]), "pages_in_s": round(ph["pages_in"] * 1e9 / ph["ns"]),
@@ -378,6 +380,7 @@ def main():
                 write(out, p, rows, kernels)
             else:
                 s.say("parallel: nothing has been measured with these kernels")
+    s.draw(out, "parallel")
     return 0 if fine else 1
 
 

@@ -330,10 +330,50 @@ def fault(where, done):
     save(fig, where, "fault.svg", done)
 
 
+def parallel(where, done):
+    """As the paper's Figure 12: throughput and latency by CPUs, in simulated parallel time."""
+    rec = read(where, "parallel.json")
+    if not rec:
+        return
+    m = rec["meta"]
+    colors = {"base": COLORS["base"], "mglru": COLORS["mglru"], "linux-7.2": "#c53030", "on": COLORS["on"]}
+    titles = {"base": "base kernel (6.12)", "mglru": "base, MGLRU", "linux-7.2": "Linux 7.2", "on": "scaleswap=on"}
+    runs = [r for r in rec["runs"] if r["load"] == "shared" and (r["t_ns"], r["quantum"]) == tuple(m["main"].values())]
+    shown = [("swap-out, thousand pages a second", lambda r: r["swap_out"]["kpages_s"]),
+             ("swap-in, thousand pages a second", lambda r: r["swap_in"]["kpages_s"]),
+             ("both, random order, thousand faults a second", lambda r: r["kfaults_s"]),
+             ("a fault, average, µs", lambda r: r["avg_us"]), ("a fault, p99, µs", lambda r: r["p99_us"]),
+             ("a fault, p99.9, µs", lambda r: r["p999_us"])]
+    cpus = sorted({r["cpus"] for r in runs})
+    fig, axes = pyplot.subplots(2, 3, figsize=(11, 7.4))
+    for i, (ax, (title, value)) in enumerate(zip(axes.flat, shown)):
+        for kernel, color in colors.items():
+            points = sorted((r["cpus"], value(r)) for r in runs if r["kernel"] == kernel)
+            if points:
+                ax.plot(*zip(*points), marker="o", ms=4, color=color, label=titles[kernel])
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(cpus, [str(n) for n in cpus])
+        ax.set_xlabel("CPUs")
+        ax.set_title(title)
+        if i < 3:
+            ax.set_ylim(bottom=0)
+        else:
+            ax.set_yscale("log")
+        ax.grid(alpha=0.3)
+    axes[0][0].legend()
+    fig.suptitle("Throughput and fault latency by CPUs (as the paper's Figure 12), one memory cgroup")
+    fig.tight_layout(rect=(0, 0.08, 1, 1))
+    t, q = m["main"].values()
+    fig.text(0.01, 0.01, f"Simulated parallel time: QEMU in lock step, an instruction takes 1 ns, a cache line of another CPU {t} ns, clocks "
+             f"differ by at most {q} ns.\nDrives are memory (null_blk). The model has no cache capacity, memory bandwidth, NUMA or "
+             f"hyperthreads. {m['date'][:10]}, {', '.join(m['repository'])}.", fontsize=7, va="bottom")
+    save(fig, where, "parallel.svg", done)
+
+
 def main():
     where = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
     done = []
-    for draw in (contentions, figure12, tables_1_5, table6, instructions, fault):
+    for draw in (contentions, figure12, parallel, tables_1_5, table6, instructions, fault):
         if len(sys.argv) <= 2 or draw.__name__ in sys.argv[2:]:
             draw(where, done)
     for path in done:

@@ -409,14 +409,22 @@ def readmes():
     return [path for path in out if os.path.exists(path)]
 
 
+def makers():
+    """The functions that make tables, by the tables' names."""
+    # it uses what is here
+    import parallel_tables
+    found = {**globals(), **vars(parallel_tables)}
+    return {k.removeprefix("table_").replace("_", "-"): v for k, v in found.items() if k.startswith("table_")}
+
+
 def names():
-    return [k.removeprefix("table_").replace("_", "-") for k in globals() if k.startswith("table_")]
+    return list(makers())
 
 
 def table(name):
     if name not in names():
         b.die(f"there is no table called {name}; see bench/tables.py")
-    return globals()["table_" + name.replace("-", "_")]()
+    return makers()[name]()
 
 
 def filled(text):

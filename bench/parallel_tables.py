@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The tables of README files that are from bench/results/parallel.json; see bench/tables.py."""
+import statistics
+
+import tables as t
+
+FILE = "parallel.json"
+KERNELS = {"base": "base kernel", "mglru": "base, MGLRU", "linux-7.2": "Linux 7.2", "on": "`scaleswap=on`",
+           "on-less-core": "on, plain areas", "on-less-lru": "on, no LRU shards", "on-less-fault": "on, no critical faults"}
+LOADS = {"shared": "processes, one cgroup", "threads": "threads of one process", "apart": "processes, a cgroup each",
+         "global": "processes, no limit", "slow": "processes, one cgroup, drives of 10 µs"}
+PEERS = ("base", "linux-7.2")
+STAGES = (("swap out", lambda r: r["swap_out"]["kpages_s"]), ("swap in", lambda r: r["swap_in"]["kpages_s"]),
+          ("both", lambda r: r["kfaults_s"]))
+# What the paper says of 128 cores, over Linux 6.6.8
+PAPER = (("throughput", "higher", 3.41), ("latency of a fault, average", "lower", 11.5),
+         ("latency of a fault, p99.9", "lower", 27.2))
+LINES_CPUS = 32
+
+
+class Runs:
+    """Of the file, by load, CPUs, kernel; and T and Q, which are the main ones unless given."""
+
+    def __init__(self):
+        d = t.data(FILE)
+        main = d["meta"]["main"]
+        self.main = main["t_ns"], main["quantum"]
+        self.rows = {(r["load"], r["cpus"], r["kernel"], r["t_ns"], r["quantum"]): r for r in d["runs"]}
+
+    def get(self, load, cpus, kernel, tq=None):
+        return self.rows.get((load, cpus, kernel, *(tq or self.main)))
+
+    def of(self, part):
+        """All values of one part of the key, in order."""
+        return sorted({k[part] for k in self.rows})
+
+    def settings(self):
+        return sorted({k[3:] for k in self.rows}, key=lambda x: (x != self.main, x))
+
+
+def ratio(over, under, value=lambda r: r["kfaults_s"]):
+    return f"{value(over) / value(under):.2f}" if over and under else ""
+
+
+def head(runs, load):
+    return [c for c in runs.of(1) if runs.get(load, c, "base")]
+
+
+def cpu_titles(cpus):
+    return [f"{c} CPU{'s' * (c > 1)}" for c in cpus]
+
+
+def table_parallel():
+    """Thousand faults a second, and the ratios, one cgroup."""
+    runs = Runs()
+    cpus = head(runs, "shared")
+    rows = []
+    for kernel in ("base", "linux-7.2", "on"):
+        found = [runs.get("shared", c, kernel) for c in cpus]
+        rows.append([f"{KERNELS[kernel]}: thousand faults a second", *[t.n(r["kfaults_s"]) if r else "" for r in found]])
+    for peer in PEERS:
+        rows.append([f"`scaleswap=on` over {KERNELS[peer]}",
+                     *[ratio(runs.get("shared", c, "on"), runs.get("shared", c, peer)) for c in cpus]])
+    return t.markdown(["", *cpu_titles(cpus)], rows) + t.source(FILE)
+
+
+def table_parallel_stages():
+    runs = Runs()
+    cpus = head(runs, "shared")
+    rows = []
+    for title, value in STAGES:
+        for peer in PEERS:
+            rows.append([f"{title}, over {KERNELS[peer]}",
+                         *[ratio(runs.get("shared", c, "on"), runs.get("shared", c, peer), value) for c in cpus]])
+    return t.markdown(["`scaleswap=on`", *cpu_titles(cpus)], rows) + t.source(FILE)
+
+
+def table_parallel_kernels():
+    """All kernels in thousand faults a second: what each mechanism is worth."""
+    runs = Runs()
+    cpus = head(runs, "shared")
+    rows = [[title, *[t.n(r["kfaults_s"]) if r else "" for r in (runs.get("shared", c, k) for c in cpus)]]
+            for k, title in KERNELS.items() if any(runs.get("shared", c, k) for c in cpus)]
+    return t.markdown(["thousand faults a second", *cpu_titles(cpus)], rows) + t.source(FILE)
+
+
+def table_parallel_latency():
+    runs = Runs()
+    cpus = head(runs, "shared")
+    rows = []
+    for key, title in (("avg_us", "average"), ("p50_us", "p50"), ("p99_us", "p99"), ("p999_us", "p99.9")):
+        for kernel in ("base", "linux-7.2", "on"):
+            found = [runs.get("shared", c, kernel) for c in cpus]
+            rows.append([f"{title}: {KERNELS[kernel]}", *[f"{r[key]:,.0f}" if r else "" for r in found]])
+    return t.markdown(["µs of a fault", *cpu_titles(cpus)], rows) + t.source(FILE)
+
+
+def table_parallel_loads():
+    runs = Runs()
+    cpus = head(runs, "shared")
+    rows = []
+    for load, title in LOADS.items():
+        for peer in PEERS:
+            cells = [ratio(runs.get(load, c, "on"), runs.get(load, c, peer)) for c in cpus]
+            if any(cells):
+                rows.append([f"{title}: over {KERNELS[peer]}", *cells])
+    return t.markdown(["`scaleswap=on`, both", *cpu_titles(cpus)], rows) + t.source(FILE)
+
+
+def table_parallel_settings():
+    """Do other T and Q say the same? The medians are over all of them."""
+    runs = Runs()
+    cpus = head(runs, "shared")
+    rows = []
+    for peer in PEERS:
+        every = {c: [] for c in cpus}
+        for tq in runs.settings():
+            cells = []
+            for c in cpus:
+                on, other = runs.get("shared", c, "on", tq), runs.get("shared", c, peer, tq)
+                cells.append(ratio(on, other))
+                if on and other:
+                    every[c].append(on["kfaults_s"] / other["kfaults_s"])
+            rows.append([f"T {tq[0]}, Q {tq[1]}: over {KERNELS[peer]}", *cells])
+        rows.append([f"**median: over {KERNELS[peer]}**",
+                     *[f"{statistics.median(every[c]):.2f}" if every[c] else "" for c in cpus]])
+    return t.markdown(["`scaleswap=on`, both", *cpu_titles(cpus)], rows) + t.source(FILE)
+
+
+def table_parallel_lines():
+    """Lines that a CPU fetches from another one, a fault, by function."""
+    runs = Runs()
+    kernels = ("base", "linux-7.2", "on")
+    found = {k: runs.get("shared", LINES_CPUS, k) for k in kernels}
+    if not all(found.values()):
+        return [f"(not measured at {LINES_CPUS} CPUs)"] + t.source(FILE)
+    names = set()
+    for r in found.values():
+        names |= set(list(r["lines_by_function"])[:14])
+    most = lambda name: max(r["lines_by_function"].get(name, 0) for r in found.values())
+    rows = [[f"`{name}`", *[f"{found[k]['lines_by_function'][name]:.1f}" if name in found[k]["lines_by_function"] else ""
+                            for k in kernels]] for name in sorted(names, key=lambda x: (-most(x), x))]
+    rows.append(["**all functions**", *[f"**{found[k]['lines_per_fault']:.1f}**" for k in kernels]])
+    rows.append(["µs that a fault waits for them", *[f"{found[k]['line_us_per_fault']:.1f}" for k in kernels]])
+    head_ = [f"lines a fault, {LINES_CPUS} CPUs", *[KERNELS[k] for k in kernels]]
+    return t.markdown(head_, rows) + t.source(FILE)
+
+
+def table_parallel_paper():
+    runs = Runs()
+    cpus = max(head(runs, "shared"))
+    on, base = runs.get("shared", cpus, "on"), runs.get("shared", cpus, "base")
+    ours = (on["kfaults_s"] / base["kfaults_s"], base["avg_us"] / on["avg_us"], base["p999_us"] / on["p999_us"]) if on else ()
+    rows = [[what, f"{paper} times {how}", f"{x:.2f} times {how}" if x >= 1 else f"{1 / x:.2f} times {'higher' if how == 'lower' else 'lower'}"]
+            for (what, how, paper), x in zip(PAPER, ours)]
+    return t.markdown(["", "paper, 128 cores, over Linux 6.6.8", f"`scaleswap=on`, {cpus} CPUs, over the base kernel"], rows) + t.source(FILE)
