@@ -46,7 +46,8 @@ static void ssw_bad_entry(const char *what, swp_entry_t entry)
  * Remove the shadows of slots from the swap cache. No CPU adds one to a slot that is being
  * torn down.
  */
-static void ssw_clear_shadows(struct ssw_table *table, unsigned long slot, unsigned int nr)
+static __always_inline void ssw_clear_shadows(struct ssw_table *table, unsigned long slot,
+					      unsigned int nr)
 {
 	void **at = &table->cache[slot % SSW_CLUSTER_SLOTS];
 
@@ -57,8 +58,8 @@ static void ssw_clear_shadows(struct ssw_table *table, unsigned long slot, unsig
 }
 
 /* Uncharge slots from the memory cgroups that they are charged to. */
-static void ssw_uncharge(struct ssw_area *area, struct ssw_table *table,
-			 unsigned long slot, unsigned int nr)
+static __always_inline void ssw_uncharge(struct ssw_area *area, struct ssw_table *table,
+					 unsigned long slot, unsigned int nr)
 {
 #ifdef CONFIG_MEMCG
 	u16 *id = &table->memcg[slot % SSW_CLUSTER_SLOTS];
@@ -83,7 +84,8 @@ static void ssw_uncharge(struct ssw_area *area, struct ssw_table *table,
  * Tear down slots of one cluster that the caller has brought into
  * SSW_KIND_FREEING, and free them. RCU read side.
  */
-static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int nr)
+static __always_inline void __ssw_release(struct ssw_area *area, unsigned long slot,
+					  unsigned int nr)
 {
 	void (*notify)(struct block_device *, unsigned long) = NULL;
 	struct swap_info_struct *si = area->si;
@@ -121,6 +123,15 @@ static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int 
 	 */
 	ssw_nr_swap_add(nr);
 	this_cpu_add(area->stat->freed, nr);
+}
+
+/* Mostly it is one slot, for which the compiler leaves out the loops. */
+static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int nr)
+{
+	if (likely(nr == 1))
+		__ssw_release(area, slot, 1);
+	else
+		__ssw_release(area, slot, nr);
 }
 
 /* Consecutive slots that are torn down together. */
