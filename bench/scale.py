@@ -149,7 +149,7 @@ swapcache_clear __swap_count swap_swapcount swp_swapcount swap_shmem_alloc free_
 folio_free_swap get_swap_device get_swap_pages free_swap_slot swapcache_free_entries swp_swap_info
 swap_cgroup_record swap_cgroup_cmpxchg lookup_swap_cgroup_id add_swap_count_continuation""".split()
 # not what belongs to the LRU
-OURS = re.compile(r"(__)?(ssw|scaleswap)_(?!test|lru|shrink|shadow|shard|targets|inactive|scan_|next_lruvec|swapin|read|fault|reap|poll|submit|hand|retry|write|bio_batch|charge|can_batch|io_)")
+OURS = re.compile(r"(__)?(ssw|scaleswap)_(?!test|cache_|cached|lru|shrink|shadow|shard|targets|inactive|scan_|next_lruvec|swapin|read|fault|reap|poll|submit|hand|retry|write|bio_batch|charge|can_batch|io_)")
 # the folio's way out of the swap cache, and pages that are reclaimed to get at their slots
 PAUSES = """delete_from_swap_cache __delete_from_swap_cache __try_to_reclaim_swap
 folio_unlock folio_mark_dirty folio_lock""".split()
