@@ -251,6 +251,8 @@ unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
 
 	if (!shards)
 		return 0;
+	/* There may be zones above the last one, all of them empty. */
+	zone_idx = min(zone_idx, READ_ONCE(lruvec_pgdat(lruvec)->nr_zones) - 1);
 	for (id = 1; id <= ssw_lru_shards; id++) {
 		struct scaleswap_shard *shard = READ_ONCE(shards->shard[id]);
 
