@@ -3,8 +3,8 @@
 """How swap scales: base kernel, scaleswap=off and scaleswap=on, in interleaved rounds.
 
 Four parts, each with a file in bench/results, pictures beside it:
-  instr       instructions a page, one CPU: swap out, swap in, and of that the part from
-              allocating to freeing a slot                          (instructions.json)
+  instr       instructions a page, one CPU: swap out, swap in, by stage (stages.py), and of that
+              the part from allocating to freeing a slot            (instructions.json)
   locks       lock_stat of every lock on the swap path, 2 to 64 CPUs; how long CPUs
               wait for locks, 2 CPUs; faults                              (locks.json)
   throughput  swap-out and swap-in, and how long faults take, 1 to 16 CPUs
@@ -41,6 +41,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lib as b  # noqa: E402
+import stages  # noqa: E402
 
 COLUMNS = {
     "base": dict(prefix="base-", append="", how="striped"),
@@ -148,7 +149,7 @@ swapcache_clear __swap_count swap_swapcount swp_swapcount swap_shmem_alloc free_
 folio_free_swap get_swap_device get_swap_pages free_swap_slot swapcache_free_entries swp_swap_info
 swap_cgroup_record swap_cgroup_cmpxchg lookup_swap_cgroup_id add_swap_count_continuation""".split()
 # not what belongs to the LRU
-OURS = re.compile(r"(__)?(ssw|scaleswap)_(?!test|lru|shrink|shadow|shard|targets|inactive|scan_|next_lruvec|swapin|read|fault|reap|poll|submit|hand|retry|write|bio_batch|charge|can_batch|io_)")
+OURS = re.compile(r"(__)?(ssw|scaleswap)_(?!test|cache_|cached|lru|shrink|shadow|shard|targets|inactive|scan_|next_lruvec|swapin|read|fault|reap|poll|submit|hand|retry|write|bio_batch|charge|can_batch|io_)")
 # the folio's way out of the swap cache, and pages that are reclaimed to get at their slots
 PAUSES = """delete_from_swap_cache __delete_from_swap_cache __try_to_reclaim_swap
 folio_unlock folio_mark_dirty folio_lock""".split()
@@ -178,13 +179,14 @@ def function_map(system_map, path):
                 seen[int(addr, 16)] = kind, name
     with open(path, "w") as f:
         for addr in sorted(seen):
-            f.write("%x %s %s\n" % (addr, *seen[addr]))
+            kind, name = seen[addr]
+            f.write("%x %s%s %s\n" % (addr, kind, "+" if stages.stage_of(name) else "", name))
     return {name.split(".")[0] for kind, name in seen.values() if kind == "E"}
 
 
 def read_counts(path):
     """{window: {"all": n, "self": {function: n}, "entries": {function: [calls, n, dropped, n]},
-    "inside": {function: n}}}"""
+    "inside": {function: n}, "stage": {root: {function: n}}}}; root "-" is none"""
     out = {}
     with open(path) as f:
         lines = f.read().split("\n")
@@ -192,13 +194,16 @@ def read_counts(path):
         raise ValueError(f"{path} is not complete")
     for line in lines:
         word, *rest = line.split() or [""]
-        if word not in ("all", "self", "inside", "entry"):
+        if word not in ("all", "self", "inside", "entry", "stage"):
             continue
-        w = out.setdefault(rest[0], {"all": 0, "self": {}, "inside": {}, "entries": {}})
+        w = out.setdefault(rest[0], {"all": 0, "self": {}, "inside": {}, "entries": {}, "stage": {}})
         if word == "all":
             w["all"] = int(rest[1])
         elif word in ("self", "inside"):
             w[word][rest[2]] = w[word].get(rest[2], 0) + int(rest[1])
+        elif word == "stage":
+            of = w["stage"].setdefault(rest[2], {})
+            of[rest[3]] = of.get(rest[3], 0) + int(rest[1])
         else:
             w["entries"][rest[5]] = [int(v) for v in rest[1:5]]
     return out
@@ -562,18 +567,36 @@ def result_locks(p, kernels, rows, m):
             print(f"  {lock:26}" + "".join(f"{x:>22}" for x in cells))
 
 
+def stages_of(counts, pages, name):
+    """Instructions a page of one window by stage, and by function in each stage."""
+    found = {}
+    for root, functions in counts["stage"].items():
+        stage = found.setdefault(stages.NONE if root == "-" else stages.stage_of(root), {})
+        for function, n in functions.items():
+            stage[function.split(".")[0]] = stage.get(function.split(".")[0], 0) + n / pages
+    found[stages.USER] = {"(user)": counts["self"].get("(user)", 0) / pages}
+    return {"what": name, "pages": pages,
+            "a_page": {k: round(sum(found[k].values()), 1) for k in stages.SHOWN if k in found},
+            "functions_a_page": {k: {f: round(n, 2) for f, n in sorted(found[k].items(), key=lambda x: -x[1]) if n >= 0.5}
+                                 for k in stages.SHOWN if k in found}}
+
+
 def result_instr(p, kernels, rows, m):
     runs = [dict(kernel=c, round=nr, date=row["date"], **instr_of(row["result"])) for c, _, nr, row in rows]
+    for r in runs:
+        # the peer has other entry points
+        if r["kernel"] == "peer":
+            r.update({k: None for k in r if k.startswith("alloc_free")})
     rec = {"meta": m}
-    for key in ("swap_out", "swap_in", "alloc_free"):
+    for key in ("swap_out", "swap_in", "swap_in_clean", "alloc_free"):
         rec[key] = {c: round(statistics.median(r[key] for r in runs if r["kernel"] == c), 1)
-                    for c in COLUMNS if any(r["kernel"] == c for r in runs)}
-    entries, functions = [], []
+                    for c in COLUMNS if any(r["kernel"] == c and r[key] is not None for r in runs)}
+    entries, functions, by_stage = [], [], []
     for column in p["columns"]:
         r = next((row["result"] for c, _, _, row in rows if c == column), None)
         if not r:
             continue
-        for w in ("1", "2"):
+        for w in ("1", "2", "6"):
             phase = next(x for x in r["phases"] if str(x["window"]) == w)
             pages = phase["pages_out"] or phase["pages_in"]
             per = lambda n: round(n / pages, 2)
@@ -584,22 +607,28 @@ def result_instr(p, kernels, rows, m):
             functions.append({"kernel": column, "what": phase["name"], **{f"{kind}_a_page": {
                 k: per(v) for k, v in sorted(found[kind].items(), key=lambda x: -x[1])[:60]}
                 for kind in ("inside", "self")}})
+            if found["stage"]:
+                by_stage.append({"kernel": column, **stages_of(found, pages, phase["name"])})
     m["notes"] = [
         "guest nanoseconds under -icount shift=0, one CPU: one is one instruction. swap_out: memory.reclaim of dirty "
         "anonymous pages, with all that reclaim and the block layer (null_blk) do; swap_in: a write fault a page, "
         "page-cluster 0, which frees the slot; the workload's own check of the page is in it, alike for all",
         "alloc_free: instructions inside the entry points in `entries`, from entry to return with what they call, without "
         "interrupts, and without the folio's way out of the swap cache; both windows added, so that a slot goes from "
-        "allocation to its end on the free list; by a QEMU plugin (bench/load/insncount.c) that counts translated blocks"]
-    rec.update(runs=runs, entries=entries, functions=functions)
-    write_json("instructions.json", rec, ["runs", "entries", "functions"])
+        "allocation to its end on the free list; by a QEMU plugin (bench/load/insncount.c) that counts translated blocks",
+        "stages: a function's instructions count for the stage of the innermost function of bench/stages.py that called it; "
+        "swap_in_clean: a read fault a page, which keeps the slot",
+        "with held_mb, another process holds so much of the swap space, so that it is more than half full all the time: "
+        "then every kernel frees the slot when a page comes in"]
+    rec.update(runs=runs, entries=entries, functions=functions, stages=by_stage)
+    write_json("instructions.json", rec, ["runs", "entries", "functions", "stages"])
     print()
-    for key in ("swap_out", "swap_in", "alloc_free"):
+    for key in ("swap_out", "swap_in", "swap_in_clean", "alloc_free"):
         base = rec[key].get("base")
         print(f"{key:12}" + "".join(f"  {c} {v:10,.1f}" + (f" ({v / base:.3f})" if base else "")
                                     for c, v in rec[key].items()))
     spreads = [abs(a[k] - x[k]) / x[k] for a in runs for x in runs if a["kernel"] == x["kernel"]
-               for k in ("swap_out", "swap_in", "alloc_free")]
+               for k in ("swap_out", "swap_in", "alloc_free") if x[k]]
     print(f"boots of one kernel differ by at most {100 * max(spreads):.2f} %")
 
 

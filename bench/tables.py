@@ -13,6 +13,7 @@ import re
 import statistics
 
 import lib as b
+import stages
 
 RESULTS = f"{b.ROOT}/bench/results"
 KERNELS = {"base": "base kernel", "mglru": "base, MGLRU", "off": "`scaleswap=off`",
@@ -198,6 +199,22 @@ def table_instructions():
     kernels = [k for k in KERNELS if k in d["swap_out"]]
     rows = [[title, *[n(d[key][k]) for k in kernels]] for key, title in what.items()]
     return markdown(["instructions a page", *[KERNELS[k] for k in kernels]], rows) + source("instructions.json")
+
+
+def table_peer_instructions():
+    """Instructions by stage, beside the peer's; swap is more than half full, so that all do the same."""
+    name, half = "peer-instructions-full.json", "peer-instructions.json"
+    d = data(name)
+    columns = {"base": "base", "on": "on", "peer": d["meta"]["kernels"]["peer-test"]["release"].split("-")[0]}
+    at = {(r["what"], r["kernel"]): r["a_page"] for r in d["stages"]}
+    both = [(what, k) for what in ("swap_in", "swap_out") for k in columns]
+    rows = [[stage, *[n(at[key].get(stage, 0)) for key in both]] for stage in stages.SHOWN
+            if any(at[key].get(stage, 0) >= 0.5 for key in both)]
+    rows.append(["**all**", *[n(sum(at[key].values())) for key in both]])
+    rows.append(["**all but the drive**", *[n(sum(v for k, v in at[key].items() if not k.startswith("drive"))) for key in both]])
+    rows.append(["all, swap less than half full", *[n(data(half)[what][k]) for what, k in both]])
+    head = ["instructions a page", *[f"{what.replace('_', ' ')}: {columns[k]}" for what, k in both]]
+    return markdown(head, rows) + source(name) + source(half)
 
 
 def throughput(name, columns, form):

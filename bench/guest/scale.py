@@ -13,6 +13,7 @@ import math
 import mmap
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -334,8 +335,34 @@ def part_parallel(o):
 
 # --- instructions ---------------------------------------------------------------------
 
+def hold(mb):
+    """Swap out so much of a process that does nothing; its pid. Of swap that is more than half
+    full, every kernel frees a page's slot when the page comes in."""
+    make_group(FILLERS)
+    told, tell = os.pipe()
+    pid = os.fork()
+    if not pid:
+        into(FILLERS)()
+        pages = mmap.mmap(-1, mb << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        for at in range(0, mb << 20, 4096):
+            pages[at] = 1
+        os.write(tell, b"!")
+        while True:
+            signal.pause()
+    os.read(told, 1)
+    try:
+        with open(f"{FILLERS}/memory.reclaim", "w") as f:
+            f.write(f"{mb}M")
+    except OSError:
+        pass    # what Python itself has is less easily had
+    if int(g.read(f"{FILLERS}/memory.swap.current")) < (mb << 20) * 95 // 100:
+        g.fail(f"less than {mb} MB could be swapped out")
+    return pid
+
+
 def part_instr(o):
     areas_on(o, drives(o))
+    holder = hold(o["held_mb"]) if o.get("held_mb") else None
     make_group(GROUP)
     # one page a fault: the number has a plain meaning then
     write("/proc/sys/vm/page-cluster", 0)
@@ -346,6 +373,9 @@ def part_instr(o):
                                  "out@1=swap_out", "rewrite@2=swap_in",
                                  "out@3=swap_out", "rewrite@4=swap_in",
                                  "out@5=swap_out", "read@6=swap_in_clean"])
+    if holder:
+        os.kill(holder, signal.SIGKILL)
+        os.waitpid(holder, 0)
     result["counters"] = {k: v for k, v in counters().items() if v}
     result["swap_after"] = areas_off()
     return result

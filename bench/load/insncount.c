@@ -13,12 +13,15 @@
  *             and without functions of kind P (unless these call an entry point again).
  *             Calls in calls count for the outermost one.
  *   inside    the part of a function's `self` that was counted for an entry point
+ *   stage     the part of a function's `self` that was run under a root (KIND+ in the map),
+ *             the innermost one; calls, interrupts and tasks are followed
  * Calls and returns are followed by counting: a tail call does not change the depth, so
  * the return belongs to the first caller, as it should. If the task is switched inside an
  * entry point, that call is thrown away and told.
  *
  * The map has lines "HEX-ADDRESS KIND NAME", sorted by address. Kinds: E entry point,
- * P not counted inside entry points, I interrupt entry, S the scheduler, F any other.
+ * P not counted inside entry points, I interrupt entry, S the scheduler, F any other. A +
+ * behind the kind makes the function a root.
  *
  *   -plugin insncount.so,map=FILE,out=FILE,watch=on
  *
@@ -56,7 +59,7 @@ struct qemu_plugin_insn;
 struct qemu_plugin_hwaddr;
 enum { CB_NO_REGS = 0 };
 enum { INLINE_ADD_U64 = 0 };
-enum { MEM_WRITES = 2 };
+enum { MEM_READS = 1, MEM_WRITES = 2 };
 typedef void (*exec_cb)(unsigned int vcpu, void *data);
 typedef void (*mem_cb)(unsigned int vcpu, uint32_t info, uint64_t vaddr, void *data);
 
@@ -81,12 +84,15 @@ EXPORT int qemu_plugin_version = 1;
 #define WRITE_OUT	255
 #define MAX_CPUS	256
 #define MAX_FRAMES	64
+#define MAX_TASKS	4096
+#define NO_ROOT		0
 
 enum end { PLAIN, CALL, RET, IRET };
 
 struct func {
 	uint64_t addr;
 	char kind;
+	unsigned int root;	/* its number, or NO_ROOT */
 	char *name;
 	uint64_t self[WINDOWS], inside[WINDOWS];
 	uint64_t calls[WINDOWS], insns[WINDOWS], dropped[WINDOWS], dropped_insns[WINDOWS];
@@ -97,13 +103,22 @@ struct block {
 	unsigned int n;
 	enum end end;
 	bool first;		/* starts a function */
+	bool switched;		/* starts __switch_to() */
 	uint64_t addr, size;	/* of the block */
+};
+
+/* The roots that a task is in. An interrupt is a frame as well, which its IRET ends. */
+struct task {
+	uint64_t key;
+	struct { unsigned int root; int level; bool irq; } frames[MAX_FRAMES];
+	int nframes, depth, depth_switched;
 };
 
 struct cpu {
 	struct { struct func *f; int level; } frames[MAX_FRAMES];
 	int nframes, depth, irq;
 	uint64_t now;		/* of the call that goes on */
+	struct task *task;
 };
 
 static struct func *funcs;
@@ -114,6 +129,11 @@ static uint64_t all[WINDOWS];
 static unsigned int window;
 static const char *out_path;
 static bool watch;
+static unsigned int nroots = 1;		/* NO_ROOT is one */
+static struct func **roots;
+static uint64_t **staged;		/* by root and window: instructions by function, or NULL */
+static struct task tasks[MAX_TASKS];
+static unsigned int ntasks = 1;		/* the first is for what was not switched to yet */
 
 static struct func *find(uint64_t addr)
 {
@@ -149,6 +169,105 @@ static void drop(struct cpu *c)
 	c->now = 0;
 }
 
+/* --- stages ------------------------------------------------------------------------- */
+
+static bool is_named(const struct func *f, const char *name)
+{
+	return !strcmp(f->name, name);
+}
+
+static void stage_push(struct task *t, unsigned int root, bool irq)
+{
+	if (t->nframes == MAX_FRAMES)
+		return;
+	t->frames[t->nframes].root = root;
+	t->frames[t->nframes].level = t->depth;
+	t->frames[t->nframes++].irq = irq;
+}
+
+static void stage_count(struct cpu *c, const struct block *b)
+{
+	struct task *t = c->task ? c->task : &tasks[0];
+	unsigned int root;
+	uint64_t **counts;
+
+	if (b->f == &user) {
+		t->nframes = t->depth = 0;
+		return;
+	}
+	if (b->first && b->f->kind == 'I')
+		stage_push(t, b->f->root, true);
+	else if (b->first && b->f->root)
+		stage_push(t, b->f->root, false);
+	/* the calls that fill the return buffer never return */
+	if (b->switched)
+		t->depth = t->depth_switched;
+	root = t->nframes ? t->frames[t->nframes - 1].root : NO_ROOT;
+	counts = &staged[root * WINDOWS + window];
+	if (!*counts)
+		*counts = calloc(nfuncs, sizeof(**counts));
+	if (*counts && b->f != &unknown)
+		(*counts)[b->f - funcs] += b->n;
+	if (b->end == CALL) {
+		t->depth++;
+	} else if (b->end == RET) {
+		while (t->nframes && !t->frames[t->nframes - 1].irq &&
+		       t->frames[t->nframes - 1].level >= t->depth)
+			t->nframes--;
+		/* a task that was asleep when the window opened returns from calls not seen */
+		t->depth -= t->depth > 0;
+	} else if (b->end == IRET) {
+		while (t->nframes && !t->frames[t->nframes - 1].irq)
+			t->nframes--;
+		if (t->nframes)
+			t->depth = t->frames[--t->nframes].level;
+	}
+}
+
+/*
+ * The load of the next task's stack pointer, in __switch_to_asm(): its address tells which
+ * task that is.
+ */
+static void stage_switch(unsigned int vcpu, uint32_t info, uint64_t vaddr, void *data)
+{
+	struct cpu *c = &cpus[vcpu % MAX_CPUS];
+	struct task *t = c->task ? c->task : &tasks[0];
+	unsigned int i;
+
+	(void)info;
+	(void)data;
+	if (!window)
+		return;
+	t->depth_switched = t->depth;
+	for (i = 1; i < ntasks && tasks[i].key != vaddr; i++)
+		;
+	if (i == MAX_TASKS)
+		i = 0;
+	else if (i == ntasks)
+		tasks[ntasks++].key = vaddr;
+	c->task = &tasks[i];
+}
+
+static void stage_trans(struct qemu_plugin_tb *tb)
+{
+	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		const uint8_t *p = qemu_plugin_insn_data(insn);
+
+		/* mov N(%rsi),%rsp */
+		if (qemu_plugin_insn_size(insn) >= 4 && p[0] == 0x48 && p[1] == 0x8b && (p[2] & 0x3f) == 0x26)
+			qemu_plugin_register_vcpu_mem_cb(insn, stage_switch, CB_NO_REGS, MEM_READS, NULL);
+	}
+}
+
+static void stage_forget(void)
+{
+	for (unsigned int i = 0; i < ntasks; i++)
+		tasks[i].nframes = tasks[i].depth = tasks[i].depth_switched = 0;
+}
+
+/* --- entry points ------------------------------------------------------------------- */
+
 static void block_exec(unsigned int vcpu, void *data)
 {
 	const struct block *b = data;
@@ -159,6 +278,8 @@ static void block_exec(unsigned int vcpu, void *data)
 		return;
 	all[window] += b->n;
 	b->f->self[window] += b->n;
+	if (nroots > 1)
+		stage_count(c, b);
 	if (c->nframes) {
 		if (kind == 'I')
 			c->irq++;
@@ -219,6 +340,14 @@ static void write_out(void)
 			if (g->calls[w] || g->dropped[w])
 				fprintf(f, "entry %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n", w,
 					g->calls[w], g->insns[w], g->dropped[w], g->dropped_insns[w], g->name);
+		}
+		for (unsigned int r = 0; r < nroots && nroots > 1; r++) {
+			const uint64_t *counts = staged[r * WINDOWS + w];
+
+			for (size_t i = 0; counts && i < nfuncs; i++)
+				if (counts[i])
+					fprintf(f, "stage %u %" PRIu64 " %s %s\n", w, counts[i],
+						r ? roots[r]->name : "-", funcs[i].name);
 		}
 	}
 	fprintf(f, "end\n");
@@ -413,6 +542,7 @@ static void mark_exec(unsigned int vcpu, void *data)
 	for (unsigned int i = 0; i < MAX_CPUS; i++)
 		drop(&cpus[i]);
 	watch_drop();
+	stage_forget();
 	if (w == WRITE_OUT)
 		write_out();
 	window = w < WINDOWS ? w : 0;
@@ -475,6 +605,7 @@ static void block_trans(plugin_id id, struct qemu_plugin_tb *tb)
 		return;
 	b->f = find(qemu_plugin_tb_vaddr(tb));
 	b->first = b->f->addr == qemu_plugin_tb_vaddr(tb);
+	b->switched = b->first && is_named(b->f, "__switch_to");
 	b->n = n;
 	insn = qemu_plugin_tb_get_insn(tb, n - 1);
 	b->end = end_of(qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn), &whole);
@@ -489,6 +620,8 @@ static void block_trans(plugin_id id, struct qemu_plugin_tb *tb)
 		watch_trans(tb, b);
 	else
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, block_exec, CB_NO_REGS, b);
+	if (nroots > 1 && is_named(b->f, "__switch_to_asm"))
+		stage_trans(tb);
 	if (b->f != &user)
 		return;
 	for (size_t i = 0; i < n; i++) {
@@ -506,13 +639,13 @@ static void block_trans(plugin_id id, struct qemu_plugin_tb *tb)
 static int read_map(const char *path)
 {
 	FILE *f = fopen(path, "r");
-	char name[512], kind;
+	char name[512], kind[3];
 	size_t room = 0;
 	uint64_t addr;
 
 	if (!f)
 		return -1;
-	while (fscanf(f, "%" SCNx64 " %c %511s", &addr, &kind, name) == 3) {
+	while (fscanf(f, "%" SCNx64 " %2s %511s", &addr, kind, name) == 3) {
 		if (nfuncs == room) {
 			room = room ? 2 * room : 4096;
 			funcs = realloc(funcs, room * sizeof(*funcs));
@@ -521,10 +654,18 @@ static int read_map(const char *path)
 		}
 		memset(&funcs[nfuncs], 0, sizeof(*funcs));
 		funcs[nfuncs].addr = addr;
-		funcs[nfuncs].kind = kind;
+		funcs[nfuncs].kind = kind[0];
+		funcs[nfuncs].root = kind[1] == '+' ? nroots++ : NO_ROOT;
 		funcs[nfuncs++].name = strdup(name);
 	}
 	fclose(f);
+	roots = calloc(nroots, sizeof(*roots));
+	staged = calloc(nroots * WINDOWS, sizeof(*staged));
+	if (!roots || !staged)
+		return -1;
+	for (size_t i = 0; i < nfuncs; i++)
+		if (funcs[i].root)
+			roots[funcs[i].root] = &funcs[i];
 	return nfuncs ? 0 : -1;
 }
 

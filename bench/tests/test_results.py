@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import lib as b  # noqa: E402
+import stages  # noqa: E402
 import tables  # noqa: E402
 from tables import command, commits, data  # noqa: E402
 
@@ -178,6 +179,26 @@ class Tables(unittest.TestCase):
     def read(self, path):
         with open(path) as f:
             return f.read()
+
+
+class Stages(unittest.TestCase):
+    """Instructions by stage: none is lost, and none counts twice."""
+
+    def test_each_stage_is_shown(self):
+        titles = [title for title, _ in stages.STAGES]
+        self.assertEqual(sorted(stages.SHOWN), sorted([*titles, stages.NONE, stages.USER]))
+
+    def test_they_sum_up_to_what_was_counted(self):
+        for name in ("peer-instructions.json", "peer-instructions-full.json"):
+            d = data(name)
+            runs = {r["kernel"]: r for r in d["runs"]}
+            for line in d["stages"]:
+                if line["what"] != "swap_in_clean":
+                    with self.subTest(f"{name}: {line['kernel']}, {line['what']}"):
+                        counted = runs[line["kernel"]][line["what"].replace("swap", "counter")]
+                        self.assertAlmostEqual(sum(line["a_page"].values()), counted, delta=1.5)
+                        # a root that is not found moves its instructions there
+                        self.assertLess(line["a_page"].get(stages.NONE, 0), counted / 100)
 
 
 class Results(unittest.TestCase):

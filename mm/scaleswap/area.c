@@ -276,7 +276,7 @@ struct ssw_slots *ssw_slots_alloc(unsigned int nr_slots, const u32 *bad,
 size_t ssw_slots_bytes(const struct ssw_slots *slots)
 {
 	size_t table = sizeof(struct ssw_table) +
-		       SSW_CLUSTER_SLOTS * sizeof(atomic64_t);
+		       SSW_CLUSTER_SLOTS * sizeof(atomic64_t) + PAGE_SIZE;
 
 	return sizeof(*slots) + slots->nr_clusters * sizeof(*slots->cluster) +
 	       (slots->nr_bad + 1) * sizeof(*slots->bad) +
@@ -396,6 +396,7 @@ void __scaleswap_enabled(struct swap_info_struct *si)
 	 * closes the area under the mutex, so the area is not opened again here.
 	 */
 	if (area->slots && (READ_ONCE(si->flags) & SWP_WRITEOK)) {
+		ssw_cache_init(area);
 		area->slots->use_discard = si->flags & SWP_PAGE_DISCARD;
 		/* Pairs with the acquire of the token by the first allocation. */
 		smp_store_release(&area->slots->closed, false);

@@ -221,8 +221,9 @@ static void ssw_submit_bio(struct ssw_read *read, struct folio *folio,
 	struct ssw_read_bio *rb;
 	struct bio *bio;
 
-	bio = bio_alloc_bioset(si->bdev, 1, REQ_OP_READ | REQ_POLLED | REQ_NOMERGE,
-			       GFP_KERNEL, &ssw_read_bios);
+	/* From a list of this CPU, as the task that polls mostly puts it back there. */
+	bio = bio_alloc_bioset(si->bdev, 1, REQ_OP_READ | REQ_POLLED | REQ_NOMERGE |
+			       REQ_ALLOC_CACHE, GFP_KERNEL, &ssw_read_bios);
 	bio->bi_iter.bi_sector = swap_folio_sector(folio);
 	bio->bi_end_io = ssw_read_bio_end;
 	bio_add_folio_nofail(bio, folio, PAGE_SIZE, 0);
@@ -595,7 +596,7 @@ static int __init ssw_fault_init(void)
 	if (!static_key_enabled(&scaleswap_io_key))
 		goto err;
 	err = bioset_init(&ssw_read_bios, BIO_POOL_SIZE, offsetof(struct ssw_read_bio, bio),
-			  BIOSET_NEED_BVECS);
+			  BIOSET_NEED_BVECS | BIOSET_PERCPU_CACHE);
 	if (err)
 		goto err;
 	/* Faults wait for this work, and it may be needed to free memory. */

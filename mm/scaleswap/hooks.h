@@ -51,6 +51,13 @@ unsigned short scaleswap_cgroup_cmpxchg(swp_entry_t entry, unsigned short old,
 					unsigned short new);
 unsigned short scaleswap_cgroup_id(swp_entry_t entry);
 
+void scaleswap_cache_add(struct folio *folio, swp_entry_t entry, void **shadowp);
+void scaleswap_cache_delete(struct folio *folio, swp_entry_t entry, void *shadow);
+void *__scaleswap_cache_get(struct address_space *mapping, pgoff_t index);
+void *__scaleswap_cache_shadow(swp_entry_t entry);
+void __scaleswap_cache_replace(struct address_space *mapping, pgoff_t index,
+			       struct folio *folio, long nr);
+
 #ifdef CONFIG_SCALESWAP
 
 extern s16 scaleswap_home[];
@@ -542,6 +549,66 @@ static inline void scaleswap_stock_drain(struct mem_cgroup *memcg)
 }
 
 #endif /* CONFIG_MEMCG */
+
+/* --- the swap cache of per-core areas --------------------------------------------- */
+
+/**
+ * scaleswap_cached - check whether a mapping is a part of a per-core area's swap cache
+ * @mapping: any mapping
+ *
+ * Such a mapping has no inode, and nothing in its i_pages.
+ *
+ * Context: any in which the mapping cannot go away.
+ * Return: true if it is.
+ */
+static inline bool scaleswap_cached(const struct address_space *mapping)
+{
+	return scaleswap_on() && !mapping->host && mapping->i_private_data;
+}
+
+/**
+ * scaleswap_cache_shadow - look up the shadow entry of a slot
+ * @entry: its swap entry, of a per-core area
+ *
+ * Context: any; the slot is in use.
+ * Return: the shadow entry, or NULL.
+ */
+static inline void *scaleswap_cache_shadow(swp_entry_t entry)
+{
+	return __scaleswap_cache_shadow(entry);
+}
+
+/**
+ * scaleswap_cache_get - look up a slot, as filemap_get_entry()
+ * @mapping: scaleswap_cached()
+ * @index: of the slot in it
+ *
+ * Context: any in which the mapping cannot go away.
+ * Return: a folio with a reference, a shadow entry, or NULL.
+ */
+static inline void *scaleswap_cache_get(struct address_space *mapping, pgoff_t index)
+{
+	return __scaleswap_cache_get(mapping, index);
+}
+
+/**
+ * scaleswap_cache_replace - replace a folio in the swap cache
+ * @mapping: the mapping of the folio that is replaced, any
+ * @index: its index there
+ * @folio: the new one
+ * @nr: its pages
+ *
+ * Context: both locked, nothing else has a reference on the old one; interrupts off.
+ * Return: @nr if done, 0 if the mapping is another and the caller has to do it.
+ */
+static inline long scaleswap_cache_replace(struct address_space *mapping, pgoff_t index,
+					   struct folio *folio, long nr)
+{
+	if (!scaleswap_cached(mapping))
+		return 0;
+	__scaleswap_cache_replace(mapping, index, folio, nr);
+	return nr;
+}
 
 /* --- shadow nodes of the swap cache -------------------------------------------- */
 

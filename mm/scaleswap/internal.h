@@ -327,6 +327,9 @@ void ssw_read_ended(struct folio *folio, struct bio *bio);
 bool ssw_read_batched(struct folio *folio, struct swap_info_struct *si);
 void ssw_bio_batch_flush(bool sleep);
 
+/* swapcache.c */
+void ssw_cache_init(struct ssw_area *area);
+
 /* shadow.c */
 int ssw_shadow_init(void);
 

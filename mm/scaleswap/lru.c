@@ -305,6 +305,8 @@ unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
 
 	if (!shards)
 		return 0;
+	/* There may be zones above the last one, all of them empty. */
+	zone_idx = min(zone_idx, READ_ONCE(lruvec_pgdat(lruvec)->nr_zones) - 1);
 	for (zid = 0; zid <= zone_idx; zid++) {
 		posted = atomic_long_read(&shards->total[zid].lru[lru]);
 		if (posted)

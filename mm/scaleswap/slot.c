@@ -52,8 +52,9 @@ struct ssw_table *ssw_table_alloc(void)
 	if (!table)
 		return NULL;
 	table->word = (atomic64_t *)__get_free_page(gfp);
-	if (!table->word) {
-		kmem_cache_free(ssw_table_cachep, table);
+	table->cache = (void **)__get_free_page(gfp);
+	if (!table->word || !table->cache) {
+		ssw_table_free(table);
 		return NULL;
 	}
 	return table;
@@ -70,6 +71,7 @@ void ssw_table_free(struct ssw_table *table)
 	if (!table)
 		return;
 	free_page((unsigned long)table->word);
+	free_page((unsigned long)table->cache);
 	kmem_cache_free(ssw_table_cachep, table);
 }
 

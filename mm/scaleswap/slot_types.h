@@ -115,12 +115,14 @@ struct ssw_area;
 /**
  * struct ssw_table - the words of one cluster
  * @word: SSW_CLUSTER_SLOTS words, a page
+ * @cache: by slot, its folio in the swap cache, a shadow entry or NULL, a page
  * @next: in ssw_slots.dead, the list of tables to be freed
  * @rcu: to free it after its last reader
  * @memcg: by slot, the id of the memory cgroup that its swap is charged to
  */
 struct ssw_table {
 	atomic64_t *word;
+	void **cache;
 	struct ssw_table *next;
 	struct rcu_head rcu;
 #ifdef CONFIG_MEMCG

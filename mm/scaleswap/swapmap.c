@@ -42,31 +42,24 @@ static void ssw_bad_entry(const char *what, swp_entry_t entry)
 			   what, entry.val);
 }
 
-/* Remove the shadows of slots from the swap cache. */
-static void ssw_clear_shadows(struct swap_info_struct *si, unsigned long slot,
-			      unsigned int nr)
+/*
+ * Remove the shadows of slots from the swap cache. No CPU adds one to a slot that is being
+ * torn down.
+ */
+static __always_inline void ssw_clear_shadows(struct ssw_table *table, unsigned long slot,
+					      unsigned int nr)
 {
-	unsigned int i;
+	void **at = &table->cache[slot % SSW_CLUSTER_SLOTS];
 
-	for (i = 0; i < nr; i++) {
-		swp_entry_t entry = swp_entry(si->type, slot + i);
-
-		/*
-		 * No CPU adds a shadow to a slot that is being torn down, so if
-		 * there is none the lock is not needed.
-		 */
-		if (xa_load(&swap_address_space(entry)->i_pages,
-			    swap_cache_index(entry))) {
-			clear_shadow_from_swap_cache(si->type, slot + i,
-						     slot + nr - 1);
-			return;
-		}
+	for (unsigned int i = 0; i < nr; i++) {
+		if (at[i])
+			WRITE_ONCE(at[i], NULL);
 	}
 }
 
 /* Uncharge slots from the memory cgroups that they are charged to. */
-static void ssw_uncharge(struct ssw_area *area, struct ssw_table *table,
-			 unsigned long slot, unsigned int nr)
+static __always_inline void ssw_uncharge(struct ssw_area *area, struct ssw_table *table,
+					 unsigned long slot, unsigned int nr)
 {
 #ifdef CONFIG_MEMCG
 	u16 *id = &table->memcg[slot % SSW_CLUSTER_SLOTS];
@@ -91,11 +84,13 @@ static void ssw_uncharge(struct ssw_area *area, struct ssw_table *table,
  * Tear down slots of one cluster that the caller has brought into
  * SSW_KIND_FREEING, and free them. RCU read side.
  */
-static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int nr)
+static __always_inline void __ssw_release(struct ssw_area *area, unsigned long slot,
+					  unsigned int nr)
 {
 	void (*notify)(struct block_device *, unsigned long) = NULL;
 	struct swap_info_struct *si = area->si;
 	struct ssw_slots *slots = area->slots;
+	struct ssw_table *table = ssw_slot_table(slots, slot);
 	unsigned int queued;
 	unsigned int i;
 
@@ -114,8 +109,8 @@ static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int 
 		if (notify)
 			notify(si->bdev, slot + i);
 	}
-	ssw_clear_shadows(si, slot, nr);
-	ssw_uncharge(area, ssw_slot_table(slots, slot), slot, nr);
+	ssw_clear_shadows(table, slot, nr);
+	ssw_uncharge(area, table, slot, nr);
 
 	for (i = 0; i < nr; i++)
 		ssw_slot_free(slots, slot + i);
@@ -128,6 +123,15 @@ static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int 
 	 */
 	ssw_nr_swap_add(nr);
 	this_cpu_add(area->stat->freed, nr);
+}
+
+/* Mostly it is one slot, for which the compiler leaves out the loops. */
+static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int nr)
+{
+	if (likely(nr == 1))
+		__ssw_release(area, slot, 1);
+	else
+		__ssw_release(area, slot, nr);
 }
 
 /* Consecutive slots that are torn down together. */

@@ -70,7 +70,7 @@ MUTANTS = {
                       "", "areas/*"),
     "free-inexact": ("mm/scaleswap/nr_swap.c", "		sum += atomic_long_read(per_cpu_ptr(&ssw_nr_swap, cpu));",
                      "		;", "areas/*"),
-    "no-uncharge": ("mm/scaleswap/swapmap.c", "	ssw_uncharge(area, ssw_slot_table(slots, slot), slot, nr);",
+    "no-uncharge": ("mm/scaleswap/swapmap.c", "	ssw_uncharge(area, table, slot, nr);",
                     "", "users/group*"),
     "stock-refused-early": ("mm/scaleswap/stock.c", "		if (ssw_stock_any(limit))\n			ssw_stock_drain(limit);\n",
                             "", "users/stock.limit_is_reached"),
@@ -166,6 +166,17 @@ MUTANTS = {
                           "	if (0)\n		pr_warn_ratelimited(\"all %d swap areas", "wide/wide*"),
     "path-unescaped": ("mm/scaleswap/sysfs.c", "	end = mangle_path(buf, path, \"\\n\\\\\");",
                        "	end = mangle_path(buf, path, \"\");", "areas/areas*"),
+    # the swap cache in the tables
+    "cache-not-migrated": ("mm/migrate.c", "	i = scaleswap_cache_replace(mapping, xas.xa_index, newfolio, entries);\n",
+                           "	i = 0;\n", "users/cache.migrated"),
+    "cache-not-split": ("mm/huge_memory.c", "scaleswap_cache_replace(swap_cache, offset + i,\n"
+                        "						    page_folio(head + i), 1)) {",
+                        "scaleswap_cached(swap_cache)) {", "users/cache.split"),
+    "cache-not-cleared": ("mm/scaleswap/swapmap.c", "			WRITE_ONCE(at[i], NULL);", "			continue;",
+                          "users/cache*"),
+    "cache-wrong-slot": ("mm/scaleswap/swapcache.c", "		smp_store_release(&at[i], folio);\n	}",
+                         "		smp_store_release(&at[0], folio);\n	}",
+                         "load/large*"),
     # LRU shards: which one a folio is in
     "lru-not-split": ("mm/huge_memory.c", "			 LRU_GEN_MASK | LRU_REFS_MASK | SCALESWAP_LRU_MASK));",
                       "			 LRU_GEN_MASK | LRU_REFS_MASK));", "lru/lru_folio.split*"),
