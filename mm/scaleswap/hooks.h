@@ -610,6 +610,30 @@ static inline long scaleswap_cache_replace(struct address_space *mapping, pgoff_
 	return nr;
 }
 
+/* --- memory pressure ------------------------------------------------------------- */
+
+void __scaleswap_pressure_add(unsigned long *window, unsigned long *scanned,
+			      unsigned long *reclaimed, unsigned long full);
+
+/**
+ * scaleswap_pressure_add - add what reclaim has done to a window of vmpressure, without a lock
+ * @window: both sums of the window; with ScaleSwap on it is only used here
+ * @scanned: pages to add; set to the sum
+ * @reclaimed: pages to add; set to the sum
+ * @full: pages that have to be scanned for the window to end, that is, to begin at 0 again
+ *
+ * Context: any.
+ * Return: true if it was added. False with ScaleSwap off, nothing having changed.
+ */
+static inline bool scaleswap_pressure_add(unsigned long *window, unsigned long *scanned,
+					  unsigned long *reclaimed, unsigned long full)
+{
+	if (!scaleswap_on())
+		return false;
+	__scaleswap_pressure_add(window, scanned, reclaimed, full);
+	return true;
+}
+
 /* --- shadow nodes of the swap cache -------------------------------------------- */
 
 struct list_lru *__scaleswap_shadow_lru(const struct address_space *mapping);

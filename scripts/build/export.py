@@ -79,6 +79,10 @@ PIECES = (
      "A swap slot is charged to a memory cgroup: a page in the counters of all\n"
      "levels, and a reference on the cgroup's id. Let each CPU keep some charges\n"
      "of the cgroup for which it swaps, as memcg_stock does for memory."),
+    (2, ("mm/scaleswap/pressure.c",),
+     "mm/scaleswap: add up memory pressure without a lock",
+     "What reclaim has scanned and reclaimed of a cgroup is summed up under one\n"
+     "lock. Keep both sums in one word that any CPU exchanges."),
     (2, ("mm/scaleswap/io.c",),
      "mm/scaleswap: write adjacent pages in one bio",
      "A CPU's own area gives reclaim slots that are adjacent on the device.\n"

@@ -103,6 +103,11 @@ MUTANTS = {
                       "max - page_counter_read(&memcg->swap));", "users/stock.left_for_reclaim"),
     "stock-above-max": ("mm/memcontrol.c", "	xchg(&memcg->swap.max, max);\n	scaleswap_stock_drain(memcg);",
                         "	xchg(&memcg->swap.max, max);", "users/stock.limit_is_lowered"),
+    "pressure-for-ever": ("mm/scaleswap/pressure.c", "		new = sum_scanned < full ? sum_reclaimed << 32 | sum_scanned : 0;",
+                          "		new = sum_reclaimed << 32 | sum_scanned;", "kunit/*"),
+    "pressure-of-the-last": ("mm/scaleswap/pressure.c", "lower_32_bits(old) + (u64)*scanned", "(u64)*scanned", "kunit/*"),
+    "pressure-overflow": ("mm/scaleswap/pressure.c", "(u64)*reclaimed, U32_MAX);", "(u64)*reclaimed, U64_MAX);", "kunit/*"),
+    "pressure-never": ("mm/vmpressure.c", "		goto taken;", "		return;", "cgroup1/cgroup1.pressure"),
     "record-not-exchanged": ("mm/scaleswap/swapmap.c", "	old = xchg(at, id);",
                              "	old = *at;\n	for (int i = 0; i < 10000; i++)\n		cpu_relax();\n"
                              "	WRITE_ONCE(*at, id);", "kunit/*"),

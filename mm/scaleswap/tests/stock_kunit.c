@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of ScaleSwap's stocks of swap charges: when one may be begun, and what it takes
- * and gives back. The root's id stands for a slot's charge: nothing swaps yet.
+ * and gives back. The root's id stands for a slot's charge: nothing swaps yet. And of windows
+ * of memory pressure.
  */
 #include <kunit/test.h>
 #include <linux/memcontrol.h>
@@ -88,9 +89,49 @@ static void ssw_test_stock_batches(struct kunit *test)
 	migrate_enable();
 }
 
+/* One word has both sums, each for itself; a window ends when it is full, not before. */
+static void ssw_test_pressure(struct kunit *test)
+{
+	unsigned long window = 0, scanned = 500, reclaimed = 700;
+
+	__scaleswap_pressure_add(&window, &scanned, &reclaimed, 512);
+	KUNIT_EXPECT_EQ(test, scanned, 500);
+	KUNIT_EXPECT_EQ(test, reclaimed, 700);
+	scanned = 11;
+	reclaimed = 0;
+	__scaleswap_pressure_add(&window, &scanned, &reclaimed, 512);
+	KUNIT_EXPECT_EQ(test, scanned, 511);
+	KUNIT_EXPECT_EQ(test, reclaimed, 700);
+	scanned = 1;
+	reclaimed = 2;
+	__scaleswap_pressure_add(&window, &scanned, &reclaimed, 512);
+	KUNIT_EXPECT_EQ(test, scanned, 512);
+	KUNIT_EXPECT_EQ(test, reclaimed, 702);
+	KUNIT_EXPECT_EQ(test, window, 0);
+
+	/* Never full: until it is taken. Sums stay at the highest value. */
+	scanned = U32_MAX;
+	reclaimed = U32_MAX;
+	__scaleswap_pressure_add(&window, &scanned, &reclaimed, ULONG_MAX);
+	scanned = 3;
+	reclaimed = ULONG_MAX / 4;
+	__scaleswap_pressure_add(&window, &scanned, &reclaimed, ULONG_MAX);
+	KUNIT_EXPECT_EQ(test, scanned, U32_MAX);
+	KUNIT_EXPECT_EQ(test, reclaimed, U32_MAX);
+	scanned = 0;
+	reclaimed = 0;
+	__scaleswap_pressure_add(&window, &scanned, &reclaimed, 0);
+	KUNIT_EXPECT_EQ(test, scanned, U32_MAX);
+	KUNIT_EXPECT_EQ(test, reclaimed, U32_MAX);
+	KUNIT_EXPECT_EQ(test, window, 0);
+	__scaleswap_pressure_add(&window, &scanned, &reclaimed, 0);
+	KUNIT_EXPECT_EQ(test, window, 0);
+}
+
 static struct kunit_case ssw_test_stock_cases[] = {
 	KUNIT_CASE(ssw_test_stock_room),
 	KUNIT_CASE(ssw_test_stock_batches),
+	KUNIT_CASE(ssw_test_pressure),
 	{}
 };
 

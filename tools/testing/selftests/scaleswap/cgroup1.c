@@ -8,6 +8,9 @@
  * The guest needs cgroup.memory=nokmem: charges of slab objects come and go at their
  * own time.
  */
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -212,6 +215,55 @@ SSW_TEST_F(cgroup1, memsw)
 	EXPECT_EQ(0, v1_empty("a"));
 	EXPECT_EQ(0, rmdir(V1 "/a"));
 	EXPECT_EQ(before, v1_groups_left(before)) TH_LOG("the removed group stays");
+}
+
+/* An event for each 512 pages or more that reclaim has scanned, and none without reclaim. */
+SSW_TEST_F(cgroup1, pressure)
+{
+	struct pollfd p = { .events = POLLIN };
+	const size_t pages = 3000;
+	uint64_t events;
+	char val[64];
+	int level;
+	pid_t pid;
+	char *m;
+
+	ASSERT_EQ(0, ssw_mkfile(ssw_file(0), 2 * pages));
+	ASSERT_LE(0, ssw_on(ssw_file(0), "0"));
+	ASSERT_EQ(0, mkdir(V1 "/a", 0755));
+	m = ssw_map(pages, false);
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		ssw_stamp(m, pages, 1);
+		pause();
+		_exit(0);
+	}
+	ASSERT_EQ(0, v1_enter("a", pid));
+	ssw_for_looks(i) {
+		if (v1_num("a", "memory.usage_in_bytes") >= (long long)(pages / 2 * SSW_PAGE))
+			break;
+		usleep(20000);
+	}
+	p.fd = eventfd(0, EFD_NONBLOCK);
+	level = open(V1 "/a/memory.pressure_level", O_RDONLY);
+	snprintf(val, sizeof(val), "%d %d low", p.fd, level);
+	ASSERT_EQ(0, v1_write("a", "cgroup.event_control", val));
+	EXPECT_EQ(0, poll(&p, 1, 200)) TH_LOG("an event without reclaim");
+	snprintf(val, sizeof(val), "%zd", pages / 6 * SSW_PAGE);
+	for (int i = 0; i < 10 && v1_write("a", "memory.limit_in_bytes", val); i++)
+		usleep(20000);
+	EXPECT_EQ(1, poll(&p, 1, SSW_PATIENCE * 1000)) TH_LOG("no event");
+	ASSERT_EQ(sizeof(events), read(p.fd, &events, sizeof(events)));
+	EXPECT_GE(2 * pages / 512, events) TH_LOG("windows are not full");
+	/* The window was begun again. */
+	EXPECT_EQ(0, poll(&p, 1, 200)) TH_LOG("an event without reclaim");
+	close(level);
+	close(p.fd);
+	kill(pid, SIGKILL);
+	ssw_join(pid);
+	EXPECT_EQ(0, v1_empty("a"));
+	EXPECT_EQ(0, rmdir(V1 "/a"));
 }
 
 TEST_HARNESS_MAIN
