@@ -14,7 +14,6 @@
 #include <linux/list_lru.h>
 #include <linux/memcontrol.h>
 #include <linux/mm_types.h>
-#include <linux/page_counter.h>
 #include <linux/scaleswap.h>
 #include <linux/scaleswap_lru.h>
 #include <linux/swap.h>
@@ -458,97 +457,7 @@ static inline void scaleswap_table_full(void)
 
 #endif /* CONFIG_SCALESWAP */
 
-/* --- stocks of swap charges ------------------------------------------------------ */
-
-#ifdef CONFIG_MEMCG
-
-bool __scaleswap_stock_take(struct mem_cgroup *memcg, unsigned int nr);
-bool __scaleswap_stock_charge(struct mem_cgroup *memcg, unsigned int nr);
-bool __scaleswap_stock_put(struct mem_cgroup *memcg, unsigned int nr);
-unsigned long __scaleswap_stock_usage(struct mem_cgroup *memcg, unsigned long limit);
-void __scaleswap_stock_drain(struct mem_cgroup *memcg);
-
-/**
- * scaleswap_stock_take - charge swap to a memcg from this CPU's stock
- * @memcg: the memcg, also if it is offline
- * @nr: pages
- *
- * Context: any but interrupts; memory controller of cgroup v2.
- * Return: true if @memcg is charged and has @nr more references on its id. False if
- * the stock does not have that much.
- */
-static inline bool scaleswap_stock_take(struct mem_cgroup *memcg, unsigned int nr)
-{
-	return scaleswap_on() && __scaleswap_stock_take(memcg, nr);
-}
-
-/**
- * scaleswap_stock_charge - charge swap to a memcg, and stock some
- * @memcg: the memcg; the caller has a reference on its id
- * @nr: pages
- *
- * As page_counter_try_charge() for @memcg->swap, which it calls unless @memcg is the
- * root. The stocks of all CPUs are drained before a charge is refused.
- *
- * Context: any but interrupts; memory controller of cgroup v2.
- * Return: true if @memcg is charged. False if a limit does not allow it.
- */
-static inline bool scaleswap_stock_charge(struct mem_cgroup *memcg, unsigned int nr)
-{
-	struct page_counter *fail;
-
-	if (scaleswap_on())
-		return __scaleswap_stock_charge(memcg, nr);
-	return mem_cgroup_is_root(memcg) ||
-	       page_counter_try_charge(&memcg->swap, nr, &fail);
-}
-
-/**
- * scaleswap_stock_put - leave a swap charge in this CPU's stock
- * @memcg: the memcg that is charged
- * @nr: pages, and references on its id
- *
- * Context: RCU read side; any but interrupts.
- * Return: true if the stock has them. False if the caller has to uncharge the pages,
- * and put the references: with cgroup v1, if @memcg is being removed or is near a
- * limit, or @nr is large.
- */
-static inline bool scaleswap_stock_put(struct mem_cgroup *memcg, unsigned int nr)
-{
-	return scaleswap_on() && __scaleswap_stock_put(memcg, nr);
-}
-
-/**
- * scaleswap_stock_usage - read the swap usage of a memcg to compare it with a limit
- * @memcg: the memcg
- * @limit: the limit in pages; 0 to have the usage without any stock
- *
- * Context: any but interrupts. @memcg cannot go away.
- * Return: pages. Too high by what is in stocks if it is far below @limit.
- */
-static inline unsigned long scaleswap_stock_usage(struct mem_cgroup *memcg,
-						  unsigned long limit)
-{
-	if (scaleswap_on())
-		return __scaleswap_stock_usage(memcg, limit);
-	return page_counter_read(&memcg->swap);
-}
-
-/**
- * scaleswap_stock_drain - empty the stocks of a memcg that goes offline or gets a limit
- * @memcg: the memcg; those below it are drained as well
- *
- * Stocks that are begun meanwhile respect the new state.
- *
- * Context: any but interrupts. @memcg cannot go away.
- */
-static inline void scaleswap_stock_drain(struct mem_cgroup *memcg)
-{
-	if (scaleswap_on())
-		__scaleswap_stock_drain(memcg);
-}
-
-#endif /* CONFIG_MEMCG */
+#include "memcg_hooks.h"
 
 /* --- the swap cache of per-core areas --------------------------------------------- */
 
@@ -608,30 +517,6 @@ static inline long scaleswap_cache_replace(struct address_space *mapping, pgoff_
 		return 0;
 	__scaleswap_cache_replace(mapping, index, folio, nr);
 	return nr;
-}
-
-/* --- memory pressure ------------------------------------------------------------- */
-
-void __scaleswap_pressure_add(unsigned long *window, unsigned long *scanned,
-			      unsigned long *reclaimed, unsigned long full);
-
-/**
- * scaleswap_pressure_add - add what reclaim has done to a window of vmpressure, without a lock
- * @window: both sums of the window; with ScaleSwap on it is only used here
- * @scanned: pages to add; set to the sum
- * @reclaimed: pages to add; set to the sum
- * @full: pages that have to be scanned for the window to end, that is, to begin at 0 again
- *
- * Context: any.
- * Return: true if it was added. False with ScaleSwap off, nothing having changed.
- */
-static inline bool scaleswap_pressure_add(unsigned long *window, unsigned long *scanned,
-					  unsigned long *reclaimed, unsigned long full)
-{
-	if (!scaleswap_on())
-		return false;
-	__scaleswap_pressure_add(window, scanned, reclaimed, full);
-	return true;
 }
 
 /* --- shadow nodes of the swap cache -------------------------------------------- */

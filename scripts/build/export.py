@@ -64,7 +64,7 @@ PIECES = (
      "per-CPU batches, and let a kthread a CPU service areas whose home CPU\n"
      "does not swap at the moment. Discards are work items of their own: the\n"
      "kthread never waits for a device, as CPU offline waits for it."),
-    (2, ("mm/scaleswap/hooks.h", "include/linux/scaleswap_lru.h"),
+    (2, ("mm/scaleswap/hooks.h", "mm/scaleswap/memcg_hooks.h", "include/linux/scaleswap_lru.h"),
      "mm/scaleswap: declare what mm calls",
      "Declare the calls that hooks make, with stubs for !CONFIG_SCALESWAP. A\n"
      "call costs a static branch as long as ScaleSwap is off."),
