@@ -240,7 +240,7 @@ MUTANTS = {
                           "	return 0 && sc->force_deactivate &&", "lru/lru_oom.*"),
     "oom-again-for-high": ("mm/scaleswap/vmscan-lru.c", "+ SWAP_CLUSTER_MAX <= READ_ONCE(memcg->memory.max))",
                            "+ SWAP_CLUSTER_MAX < 0)", "lru/lru_oom.*"),
-    "lru-costs-kept": ("mm/scaleswap/lru.c", "		if (l->anon_cost + l->file_cost == *cost) {", "		if (0) {",
+    "lru-costs-kept": ("mm/scaleswap/lru.c", "		if (l->anon_cost + l->file_cost == *cost)\n", "		if (0)\n",
                        "lru/lru_reclaim.costs*"),
     # lanes: pages that other CPUs will want back, in other clusters
     "lane-of-all": ("mm/scaleswap/lru.c", "	return id && id != ssw_lru_home(cpu) ? 1 + id % SSW_NR_LANES : 0;",

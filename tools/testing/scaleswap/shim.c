@@ -118,7 +118,8 @@ unsigned long __get_free_page(gfp_t gfp)
 
 void free_page(unsigned long addr)
 {
-	ssw_put((void *)addr);
+	if (addr)
+		ssw_put((void *)addr);
 }
 
 /* RCU */
