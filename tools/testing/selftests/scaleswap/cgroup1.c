@@ -217,7 +217,7 @@ SSW_TEST_F(cgroup1, memsw)
 	EXPECT_EQ(before, v1_groups_left(before)) TH_LOG("the removed group stays");
 }
 
-/* An event for each 512 pages or more that reclaim has scanned, and none without reclaim. */
+/* Reclaim that scans many pages sends an event, and without reclaim there is none. */
 SSW_TEST_F(cgroup1, pressure)
 {
 	struct pollfd p = { .events = POLLIN };
@@ -235,11 +235,15 @@ SSW_TEST_F(cgroup1, pressure)
 	pid = ssw_fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
+		/* Until it is in the group that is to be charged. */
+		raise(SIGSTOP);
 		ssw_stamp(m, pages, 1);
 		pause();
 		_exit(0);
 	}
+	ASSERT_EQ(pid, waitpid(pid, NULL, WUNTRACED));
 	ASSERT_EQ(0, v1_enter("a", pid));
+	ASSERT_EQ(0, kill(pid, SIGCONT));
 	ssw_for_looks(i) {
 		if (v1_num("a", "memory.usage_in_bytes") >= (long long)(pages / 2 * SSW_PAGE))
 			break;
@@ -255,7 +259,11 @@ SSW_TEST_F(cgroup1, pressure)
 		usleep(20000);
 	EXPECT_EQ(1, poll(&p, 1, SSW_PATIENCE * 1000)) TH_LOG("no event");
 	ASSERT_EQ(sizeof(events), read(p.fd, &events, sizeof(events)));
-	EXPECT_GE(2 * pages / 512, events) TH_LOG("windows are not full");
+	/*
+	 * No bound by the pages that were scanned: each fall of reclaim's priority below a
+	 * third counts as a window without success. What a window is, is for KUnit.
+	 */
+	EXPECT_LT(0, events);
 	/* The window was begun again. */
 	EXPECT_EQ(0, poll(&p, 1, 200)) TH_LOG("an event without reclaim");
 	close(level);
