@@ -101,6 +101,32 @@ static inline void scaleswap_stock_drain(struct mem_cgroup *memcg)
 
 #endif /* CONFIG_MEMCG */
 
+/* --- reclaim of a memcg ---------------------------------------------------------- */
+
+/**
+ * scaleswap_is_leaf - check whether reclaim of a memcg has only that one to look at
+ * @memcg: what is reclaimed; NULL for all memory
+ *
+ * Reclaim of several memcgs has a position in the hierarchy that all CPUs share, so that
+ * each goes on where another one stopped. In a memcg without children there is nothing to
+ * share, but CPUs set that position, and set it back, for each batch of pages.
+ *
+ * Context: any; @memcg cannot go away. A child may come or go meanwhile; then this pass is
+ * as if it had come later, or gone later.
+ * Return: true if @memcg has no children.
+ */
+#ifdef CONFIG_MEMCG
+static inline bool scaleswap_is_leaf(const struct mem_cgroup *memcg)
+{
+	return scaleswap_on() && memcg && list_empty(&memcg->css.children);
+}
+#else
+static inline bool scaleswap_is_leaf(const struct mem_cgroup *memcg)
+{
+	return false;
+}
+#endif
+
 /* --- memory pressure ------------------------------------------------------------- */
 
 void __scaleswap_pressure_add(unsigned long *window, unsigned long *scanned,
