@@ -264,11 +264,18 @@ def settings(p, column, load):
     return here
 
 
+def guest_seconds(p, column, cpus):
+    """About how long a guest takes: a guide, from what some took. Waiting for locks has to be simulated, too."""
+    slow = column not in ("on", "on-less-core", "on-less-fault")
+    return 8 + cpus * (1 + slow * cpus / 100) * (1 + 0.35 * len(p["others"])) * p["pages"] / 1024 / part(cpus) ** 0.5
+
+
 def run(work, p, todo, kernels, store, jobs):
     """Measure. Returns False if something went wrong."""
     lock, done, fine = threading.Lock(), 0, True
     say = lambda text: s.say(text)
-    say(f"parallel: {len(todo)} guests to boot")
+    seconds = sum(guest_seconds(settings(p, c, load), c, n) for c, load, n in todo)
+    say(f"parallel: {len(todo)} guests to boot, about {max(1, round(seconds / jobs / 60))} min on {jobs} quiet CPUs")
     os.makedirs(f"{b.BUILD}/logs", exist_ok=True)
 
     def one(job):

@@ -93,6 +93,10 @@ QUICK = {
 }
 
 
+# of a whole part, on two quiet cores, with kernels that are there
+MINUTES = {"instr": 3, "locks": 60, "throughput": 25, "table6": 8}
+
+
 def say(text):
     b.say(time.strftime("%H:%M:%S ", time.gmtime()) + text)
 
@@ -348,7 +352,10 @@ def last_measured(p, part, kernels, store):
 def run_part(work, part, p, kernels, store):
     """Measure what is missing. Returns False if something went wrong."""
     todo = [(c, n, r) for c, n, r in plan(p) if not store.get(key_of(p, part, c, n, r, kernels))]
-    say(f"{part}: {len(todo)} guests to boot, {len(list(plan(p))) - len(todo)} are there already")
+    whole = dict(PARTS[part])
+    share = len(todo) / max(1, len(list(plan(whole)))) * p["pages"] / whole["pages"]
+    say(f"{part}: {len(todo)} guests to boot, {len(list(plan(p))) - len(todo)} are there already; about "
+        f"{max(1, round(share * MINUTES[part]))} min on two quiet cores")
     fine = True
     for i, (column, cpus, nr) in enumerate(todo):
         log = f"{b.BUILD}/logs/scale-{part}-{column}-{cpus}.console"
