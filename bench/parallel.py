@@ -57,7 +57,8 @@ DEFAULT = [c for c in COLUMNS if c != "off"]
 LOADS = ["shared", "threads", "apart", "global", "slow"]
 CPUS = [1, 2, 4, 8, 16, 32, 64, 128]
 MAIN = (60, 400)    # T, Q
-OTHERS = [(0, 400), (120, 400), (60, 100), (60, 200)]
+# lists, as JSON gives them back when a run goes on
+OTHERS = [[0, 400], [120, 400], [60, 100], [60, 200]]
 # the first T, Q is measured in all steps, the others while CPUs check and rewrite
 SETTINGS = dict(config="test", pages=1024, device_us=0, global_pages=32768, depth=32, others=OTHERS, seed=1)
 QUICK = dict(pages=512, others=[])
@@ -209,7 +210,7 @@ def measure(work, p, column, load, cpus, log):
 
 # --- what comes of it -------------------------------------------------------------------
 
-def rows_of(column, load, cpus, result):
+def rows_of(column, load, cpus, result, commit=None):
     """A run of the result file for each T and Q."""
     out = []
     steps = {ph["window"]: ph for ph in result["phases"] if ph["window"]}
@@ -220,7 +221,7 @@ def rows_of(column, load, cpus, result):
         faults, top = ph["faults"], TOP.get(load, TOP_ELSE)
         each = lambda kind, i, least=LEAST: {k: round(v[i] / faults, 3) for k, v in sorted(
             found[kind].items(), key=lambda x: -x[1][0])[:top] if v[0] / faults >= least}
-        row = {"kernel": column, "load": load, "cpus": cpus, "t_ns": found["t"], "quantum": found["q"],
+        row = {"kernel": column, "commit": commit, "load": load, "cpus": cpus, "t_ns": found["t"], "quantum": found["q"],
                "kfaults_s": round(faults * 1e6 / ph["ns"], 1),
                "pages_out_s": round(ph["pages_out"] * 1e9 / ph["ns"]), "pages_in_s": round(ph["pages_in"] * 1e9 / ph["ns"]),
                "faults": faults, "pages_out": ph["pages_out"], "pages_in": ph["pages_in"]}
@@ -306,13 +307,13 @@ def run(work, p, todo, kernels, store, jobs):
     return fine
 
 
-def write(out, p, rows, kernels):
+def write(out, p, rows):
     """parallel.json; rows: [(column, load, cpus, row of the store)]"""
-    used = {COLUMNS[c]["prefix"] + p["config"] for c, *_ in rows}
     info = {}
-    for name in sorted(used):
-        r = next(row["result"] for c, _, _, row in rows if COLUMNS[c]["prefix"] + p["config"] == name)
-        info[name] = dict(kernels[name], release=r["release"], version=r["version"])
+    for c, _, _, row in rows:
+        kernel = info.setdefault(COLUMNS[c]["prefix"] + p["config"], {"release": row["result"]["release"], "sha256": []})
+        if row["key"]["kernel"] not in kernel["sha256"]:
+            kernel["sha256"].append(row["key"]["kernel"])
     meta = {
         "format": 1, "date": max(r["date"] for *_, r in rows), "begun": min(r["date"] for *_, r in rows),
         "command": sorted({r["command"] for *_, r in rows}), "repository": sorted({r["repository"] for *_, r in rows}),
@@ -326,7 +327,7 @@ def write(out, p, rows, kernels):
             "fault, by the time stamp counter; lines: transfers of a line from another CPU, over the number of faults",
             "swap_out: all pages are written for the first time; swap_in: read in order while those in memory are clean"],
     }
-    runs = [x for c, load, n, r in rows for x in rows_of(c, load, n, r["result"])]
+    runs = [x for c, load, n, r in rows for x in rows_of(c, load, n, r["result"], r["repository"])]
     s.OUT = out
     s.write_json("parallel.json", {"meta": meta, "runs": runs}, ["runs"])
 
@@ -378,13 +379,22 @@ def main():
         store = s.Store("parallel", o.fresh and not o.report)
         jobs = list(plan(p, columns, loads, cpus))
         key = lambda c, load, n: key_of(settings(p, c, load), c, load, n, kernels)
+
+        def found(job):
+            """What was measured of these kernels; for --report the newest of any, with its commit."""
+            k = key(*job)
+            if not o.report:
+                return store.get(k)
+            same = lambda row: {**row["key"], "kernel": 0} == {**k, "kernel": 0}
+            return next((row for row in reversed(store.rows) if same(row) and "error" not in row["result"]), None)
+
         try:
             if not o.report:
                 fine = run(work, p, [j for j in jobs if not store.get(key(*j))], kernels, store, o.jobs)
         finally:
-            rows = [(*j, store.get(key(*j))) for j in jobs if store.get(key(*j))]
+            rows = [(*j, found(j)) for j in jobs if found(j)]
             if rows:
-                write(out, p, rows, kernels)
+                write(out, p, rows)
             else:
                 s.say("parallel: nothing has been measured with these kernels")
     s.draw(out, "parallel")
