@@ -479,7 +479,7 @@ static inline bool scaleswap_cached(const struct address_space *mapping)
  * scaleswap_cache_shadow - look up the shadow entry of a slot
  * @entry: its swap entry, of a per-core area
  *
- * Context: any; the slot is in use.
+ * Context: any in which the area cannot go away. The slot may be free.
  * Return: the shadow entry, or NULL.
  */
 static inline void *scaleswap_cache_shadow(swp_entry_t entry)
@@ -688,6 +688,25 @@ static inline unsigned long scaleswap_lru_age_read(struct lruvec *mlruvec)
 }
 
 /**
+ * scaleswap_lru_distance - correct how far a refault is from the eviction
+ * @distance: difference of two values of scaleswap_lru_age_read(), modulo @mask + 1
+ * @mask: the largest distance
+ *
+ * If the CPU that evicted had collected more pages than the one that refaults has, and few
+ * have left since, then the difference is below 0. Without this it would be the longest of
+ * all distances.
+ *
+ * Context: any.
+ * Return: the distance in pages.
+ */
+static inline unsigned long scaleswap_lru_distance(unsigned long distance, unsigned long mask)
+{
+	if (scaleswap_lru_on() && distance > mask - SCALESWAP_LRU_BATCH)
+		return 0;
+	return distance;
+}
+
+/**
  * scaleswap_lru_free - free the shards of a memcg and node
  * @mlruvec: its lruvec, with all lists empty
  *
@@ -732,6 +751,11 @@ static inline unsigned long scaleswap_lru_age_add(struct lruvec **lruvec, unsign
 static inline unsigned long scaleswap_lru_age_read(struct lruvec *mlruvec)
 {
 	return atomic_long_read(&mlruvec->nonresident_age);
+}
+
+static inline unsigned long scaleswap_lru_distance(unsigned long distance, unsigned long mask)
+{
+	return distance;
 }
 
 static inline void scaleswap_lru_free(struct lruvec *mlruvec)

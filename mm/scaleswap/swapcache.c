@@ -87,8 +87,16 @@ void *__scaleswap_cache_get(struct address_space *mapping, pgoff_t index)
 /* See scaleswap_cache_shadow(). */
 void *__scaleswap_cache_shadow(swp_entry_t entry)
 {
-	void *at = READ_ONCE(*ssw_cache(entry));
+	struct ssw_slots *slots = ssw_area_held(swp_type(entry))->slots;
+	struct ssw_table *table;
+	void *at = NULL;
 
+	rcu_read_lock();
+	/* cachestat() has only seen the entry, so the whole cluster may have become free since. */
+	table = rcu_dereference(ssw_slot_cluster(slots, swp_offset(entry))->table);
+	if (table)
+		at = READ_ONCE(table->cache[swp_offset(entry) % SSW_CLUSTER_SLOTS]);
+	rcu_read_unlock();
 	return xa_is_value(at) ? at : NULL;
 }
 
