@@ -220,8 +220,11 @@ static void ssw_shard_check_empty(struct scaleswap_shard *shard)
 		if (lru != LRU_UNEVICTABLE)
 			VM_WARN_ON_ONCE(!list_empty(&shard->lruvec.lists[lru]));
 	}
-	for_each_lru(lru)
-		VM_WARN_ON_ONCE(memchr_inv(shard->size[lru].zone, 0, sizeof(shard->size[lru].zone)));
+	for_each_lru(lru) {
+		struct scaleswap_list_size *size = &shard->size[lru];
+
+		VM_WARN_ON_ONCE(memchr_inv(size->zone, 0, sizeof(size->zone)));
+	}
 }
 
 /* Check that nothing is posted but what is unposted, since all shards are empty. */
@@ -238,7 +241,8 @@ static void ssw_totals_check_empty(struct scaleswap_shards *shards)
 			long left = atomic_long_read(&shards->total[zid].lru[lru]);
 
 			for (id = 1; id <= ssw_lru_shards; id++)
-				left += shards->shard[id] ? shards->shard[id]->size[lru].unposted[zid] : 0;
+				if (shards->shard[id])
+					left += shards->shard[id]->size[lru].unposted[zid];
 			VM_WARN_ON_ONCE(left);
 		}
 	}

@@ -167,6 +167,8 @@ void __scaleswap_cache_replace(struct address_space *mapping, pgoff_t index,
 	/* The folio that is replaced keeps the slots in use. */
 	void **at = rcu_dereference_raw(ci->table)->cache + index;
 
-	for (long i = 0; i < nr; i++)
+	for (long i = 0; i < nr; i++) {
+		/* As in scaleswap_cache_add(): readers see what the caller has set. */
 		smp_store_release(&at[i], folio);
+	}
 }

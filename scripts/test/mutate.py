@@ -179,8 +179,8 @@ MUTANTS = {
                         "scaleswap_cached(swap_cache)) {", "users/cache.split"),
     "cache-not-cleared": ("mm/scaleswap/swapmap.c", "			WRITE_ONCE(at[i], NULL);", "			continue;",
                           "users/cache*"),
-    "cache-wrong-slot": ("mm/scaleswap/swapcache.c", "		smp_store_release(&at[i], folio);\n	}",
-                         "		smp_store_release(&at[0], folio);\n	}",
+    "cache-wrong-slot": ("mm/scaleswap/swapcache.c", "has its flags. */\n		smp_store_release(&at[i], folio);",
+                         "has its flags. */\n		smp_store_release(&at[0], folio);",
                          "load/large*"),
     # LRU shards: which one a folio is in
     "lru-not-split": ("mm/huge_memory.c", "			 LRU_GEN_MASK | LRU_REFS_MASK | SCALESWAP_LRU_MASK));",

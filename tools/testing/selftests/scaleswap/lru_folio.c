@@ -115,7 +115,9 @@ SSW_BODY(lru_folio, totals_are_posted)
 	ssw_for_looks(i) {
 		drain();
 		ASSERT_EQ(0, dump());
-		sizes = posted = total = 0;
+		sizes = 0;
+		posted = 0;
+		total = 0;
 		for (int j = 0; j < nr_rows; j++) {
 			if (rows[j].memcg != memcg)
 				continue;
