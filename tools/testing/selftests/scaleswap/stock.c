@@ -14,6 +14,7 @@ SSW_FIXTURE(stock, SSW_NEED_ON | SSW_NEED_DIR)
 #define NEAR	(4 * 2 * BATCH * ssw_nr_possible())
 #define PAGES	500
 #define TOP	"ssw-top"
+#define OTHER	"ssw-other"
 
 /* A file of a group that has bytes, in pages. memory.swap.current empties stocks. */
 static long long pages_of(const char *group, const char *file)
@@ -45,6 +46,10 @@ static bool out(struct member *m, size_t from, size_t nr)
 /* Wait until groups that were removed are freed. How many are not. */
 static long long still_dying(void)
 {
+	/* A CPU that has no charges left may have a reference. */
+	if (cg_make(OTHER) || ssw_charge_on_each_cpu(SSW_CG "/" OTHER "/cgroup.procs") ||
+	    cg_remove(OTHER))
+		return -1;
 	ssw_for_looks(i) {
 		if (!dying())
 			break;

@@ -271,6 +271,44 @@ pid_t ssw_fork(void)
 	return pid;
 }
 
+/*
+ * A process enters the group of the file @procs, charges a page on each CPU, and ends.
+ *
+ * A CPU keeps charges of one group in stock. When it has used the last one, it still has a
+ * reference on the group, and nothing drains a stock without charges, not even the removal of
+ * the group: only charges of another group replace it. This is so in the base kernel.
+ */
+int ssw_charge_on_each_cpu(const char *procs)
+{
+	const size_t page = getpagesize();
+	cpu_set_t online;
+	char *p, val[16];
+	pid_t pid;
+	int ret;
+
+	ret = ssw_online(&online);
+	if (ret)
+		return ret;
+	pid = ssw_fork();
+	if (pid)
+		return pid < 0 ? -errno : ssw_join(pid);
+	snprintf(val, sizeof(val), "%d", getpid());
+	p = mmap(NULL, CPU_SETSIZE * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		 -1, 0);
+	if (p == MAP_FAILED || ssw_write(procs, val))
+		_exit(1);
+	/* By whole huge pages, it would be a page on the first CPU only. */
+	madvise(p, CPU_SETSIZE * page, MADV_NOHUGEPAGE);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &online))
+			continue;
+		if (ssw_pin(cpu))
+			_exit(2);
+		*(volatile char *)(p + cpu * page) = 1;
+	}
+	_exit(0);
+}
+
 /* The exit status of a child; 1000 and its signal if it was killed. */
 int ssw_join(pid_t pid)
 {

@@ -82,6 +82,7 @@ void ssw_evict(const char *cgroup);
 
 pid_t ssw_fork(void);
 int ssw_join(pid_t pid);
+int ssw_charge_on_each_cpu(const char *procs);
 void *ssw_shared(size_t bytes);
 uint64_t ssw_random(uint64_t *state);
 
