@@ -39,7 +39,9 @@
  *    CPU sets it under its lock when it begins a stock, and a drain clears it before it takes
  *    the first lock. A CPU that begins a stock after the drain has passed thus sees it cleared
  *    and sets it. While a drain is under way, the bit is already cleared and charges are still
- *    there, so ssw_stock_draining counts drains. A bit that is set in vain costs one drain.
+ *    there, so ssw_stock_draining counts drains. It does so by the lowest bits of the number:
+ *    if drains of all cgroups were counted in one, those at their limits would keep each other
+ *    draining. A bit that is set in vain costs one drain.
  * 6. A stock's references keep its cgroup from being freed. mem_cgroup_css_offline() drains,
  *    and no CPU begins a stock of a cgroup that is dying, which it is since before an RCU
  *    grace period that ended before.
@@ -66,6 +68,8 @@
 #define SSW_STOCK_BATCH		32
 /* Charges that a stock has at most: a CPU may free or allocate a batch from the middle. */
 #define SSW_STOCK_MAX		(2 * SSW_STOCK_BATCH)
+/* Counts of drains under way; a power of two. */
+#define SSW_STOCK_DRAINS	64
 
 /**
  * struct ssw_stock - swap charges that a CPU keeps
@@ -86,7 +90,7 @@ static DEFINE_PER_CPU_SHARED_ALIGNED(struct ssw_stock, ssw_stocks) = {
 
 /* Rule 5. */
 static DECLARE_BITMAP(ssw_stocked, 1 << MEM_CGROUP_ID_SHIFT);
-static atomic_t ssw_stock_draining;
+static atomic_t ssw_stock_draining[SSW_STOCK_DRAINS];
 
 static unsigned long ssw_stock_slack(void)
 {
@@ -150,15 +154,26 @@ static void ssw_stock_begin(struct ssw_stock *stock, struct mem_cgroup *memcg)
 	}
 }
 
+static atomic_t *ssw_stock_drains(unsigned short id)
+{
+	return &ssw_stock_draining[id % SSW_STOCK_DRAINS];
+}
+
 /* Give all stocks of a cgroup and of those below it back. */
 static void ssw_stock_drain(struct mem_cgroup *memcg)
 {
+	unsigned short id = mem_cgroup_id(memcg);
+	atomic_t *draining = ssw_stock_drains(id);
 	int cpu;
 
-	atomic_inc(&ssw_stock_draining);
+	atomic_inc(draining);
 	/* Pairs with smp_rmb() in ssw_stock_any(): a CPU that sees it cleared sees the drain. */
 	smp_mb__after_atomic();
-	clear_bit(mem_cgroup_id(memcg), ssw_stocked);
+	clear_bit(id, ssw_stocked);
+	/* An offline cgroup may have lost its id meanwhile, and a new one may have got it. */
+	smp_mb__after_atomic();
+	if (mem_cgroup_id(memcg) != id)
+		set_bit(id, ssw_stocked);
 	for_each_possible_cpu(cpu) {
 		struct ssw_stock *stock = per_cpu_ptr(&ssw_stocks, cpu);
 		struct mem_cgroup *old;
@@ -174,7 +189,7 @@ static void ssw_stock_drain(struct mem_cgroup *memcg)
 	}
 	/* Pairs with smp_rmb() in ssw_stock_any(): no drain means that its pages are uncounted. */
 	smp_mb__before_atomic();
-	atomic_dec(&ssw_stock_draining);
+	atomic_dec(draining);
 }
 
 /*
@@ -183,11 +198,13 @@ static void ssw_stock_drain(struct mem_cgroup *memcg)
  */
 static bool ssw_stock_any(struct mem_cgroup *memcg)
 {
-	if (test_bit(mem_cgroup_id(memcg), ssw_stocked))
+	unsigned short id = mem_cgroup_id(memcg);
+
+	if (test_bit(id, ssw_stocked))
 		return true;
 	/* Pairs with the barriers in ssw_stock_drain(). */
 	smp_rmb();
-	if (atomic_read(&ssw_stock_draining))
+	if (atomic_read(ssw_stock_drains(id)))
 		return true;
 	/* Also: the caller reads the counter after this. */
 	smp_rmb();
@@ -246,17 +263,20 @@ out:
 bool __scaleswap_stock_charge(struct mem_cgroup *memcg, unsigned int nr)
 {
 	struct mem_cgroup *limit, *drained = NULL;
+	int levels = memcg->css.cgroup->level;
 	struct page_counter *fail;
 
 	if (nr <= SSW_STOCK_BATCH && ssw_stock_refill(memcg, nr))
 		return true;
 	/*
 	 * Refused only if it is refused again after the stocks were drained, or after it was seen
-	 * that there are none: a drain by another CPU may have ended since the first time.
+	 * that there are none: a drain by another CPU may have ended since the first time. Each
+	 * level may refuse for its stocks once. What others charge meanwhile may make two levels
+	 * refuse in turn, but not for longer.
 	 */
 	while (!ssw_stock_try_count(memcg, nr, &fail)) {
 		limit = mem_cgroup_from_counter(fail, swap);
-		if (limit == drained)
+		if (limit == drained || !levels--)
 			return false;
 		if (ssw_stock_any(limit))
 			ssw_stock_drain(limit);
