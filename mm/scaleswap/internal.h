@@ -329,6 +329,7 @@ void ssw_bio_batch_flush(bool sleep);
 
 /* swapcache.c */
 void ssw_cache_init(struct ssw_area *area);
+void *ssw_cache_shadow(struct ssw_slots *slots, unsigned long slot);
 
 /* shadow.c */
 int ssw_shadow_init(void);

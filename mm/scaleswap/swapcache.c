@@ -84,20 +84,32 @@ void *__scaleswap_cache_get(struct address_space *mapping, pgoff_t index)
 	return at;
 }
 
-/* See scaleswap_cache_shadow(). */
-void *__scaleswap_cache_shadow(swp_entry_t entry)
+/**
+ * ssw_cache_shadow - look up the shadow entry of a slot
+ * @slots: the area's slots
+ * @slot: a slot, in use or not
+ *
+ * Context: any.
+ * Return: the shadow entry, or NULL.
+ */
+void *ssw_cache_shadow(struct ssw_slots *slots, unsigned long slot)
 {
-	struct ssw_slots *slots = ssw_area_held(swp_type(entry))->slots;
 	struct ssw_table *table;
 	void *at = NULL;
 
 	rcu_read_lock();
 	/* cachestat() has only seen the entry, so the whole cluster may have become free since. */
-	table = rcu_dereference(ssw_slot_cluster(slots, swp_offset(entry))->table);
+	table = ssw_slot_table(slots, slot);
 	if (table)
-		at = READ_ONCE(table->cache[swp_offset(entry) % SSW_CLUSTER_SLOTS]);
+		at = READ_ONCE(table->cache[slot % SSW_CLUSTER_SLOTS]);
 	rcu_read_unlock();
 	return xa_is_value(at) ? at : NULL;
+}
+
+/* See scaleswap_cache_shadow(). */
+void *__scaleswap_cache_shadow(swp_entry_t entry)
+{
+	return ssw_cache_shadow(ssw_area_held(swp_type(entry))->slots, swp_offset(entry));
 }
 
 /**

@@ -83,6 +83,10 @@ PIECES = (
      "mm/scaleswap: add up memory pressure without a lock",
      "What reclaim has scanned and reclaimed of a cgroup is summed up under one\n"
      "lock. Keep both sums in one word that any CPU exchanges."),
+    (2, ("mm/scaleswap/shrinkref",),
+     "mm/scaleswap: count references on shrinkers on each CPU",
+     "Reclaim takes a reference on each shrinker that it calls, for every few\n"
+     "pages. Let each CPU count for itself, and let shrinker_free() sum up."),
     (2, ("mm/scaleswap/io.c",),
      "mm/scaleswap: write adjacent pages in one bio",
      "A CPU's own area gives reclaim slots that are adjacent on the device.\n"

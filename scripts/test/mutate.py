@@ -108,6 +108,23 @@ MUTANTS = {
     "pressure-of-the-last": ("mm/scaleswap/pressure.c", "lower_32_bits(old) + (u64)*scanned", "(u64)*scanned", "kunit/*"),
     "pressure-overflow": ("mm/scaleswap/pressure.c", "(u64)*reclaimed, U32_MAX);", "(u64)*reclaimed, U64_MAX);", "kunit/*"),
     "pressure-never": ("mm/vmpressure.c", "		goto taken;", "		return;", "cgroup1/cgroup1.pressure"),
+    "shadow-without-table": ("mm/scaleswap/swapcache.c", "	table = ssw_slot_table(slots, slot);\n	if (table)\n",
+                             "	table = ssw_slot_table(slots, slot);\n", "kunit/*"),
+    "distance-below-0": ("mm/scaleswap/hooks.h", "	if (scaleswap_lru_on() && distance > mask - SCALESWAP_LRU_BATCH)\n"
+                         "		return 0;\n", "", "kunit/*"),
+    "shrinkref-no-wait": ("mm/scaleswap/shrinkref.c",
+                          "	wait_var_event(shrinker->scaleswap_refs, !ssw_shrinker_refs(shrinker));\n", "",
+                          "kunit/*"),
+    "shrinkref-not-drained": ("mm/shrinker.c", "		scaleswap_shrinker_drain(shrinker);\n", "", "kunit/*"),
+    "shrinkref-given-late": ("mm/scaleswap/shrinkref.c", "	live = refcount_read(&shrinker->refcount);",
+                             "	live = true;", "kunit/*"),
+    "shrinkref-no-wake": ("mm/scaleswap/shrinkref.c", "	if (unlikely(!refcount_read(&shrinker->refcount)))\n"
+                          "		wake_up_var(shrinker->scaleswap_refs);\n", "", "kunit/*"),
+    "shrinkref-stays": ("mm/scaleswap/shrinkref.c", "	if (!live)\n"
+                        "		__scaleswap_shrinker_put(shrinker);\n", "", "kunit/*"),
+    "shrinkref-of-this-cpu": ("mm/scaleswap/shrinkref.c", "	for_each_possible_cpu(cpu)\n"
+                              "		sum += READ_ONCE(*per_cpu_ptr(shrinker->scaleswap_refs, cpu));\n",
+                              "	cpu = 0;\n	sum = READ_ONCE(*raw_cpu_ptr(shrinker->scaleswap_refs));\n", "kunit/*"),
     "record-not-exchanged": ("mm/scaleswap/swapmap.c", "	old = xchg(at, id);",
                              "	old = *at;\n	for (int i = 0; i < 10000; i++)\n		cpu_relax();\n"
                              "	WRITE_ONCE(*at, id);", "kunit/*"),

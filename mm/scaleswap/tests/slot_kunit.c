@@ -361,6 +361,28 @@ static void ssw_test_slots_no_table(struct kunit *test)
 	ssw_test_free(test, slots, other, 16);
 }
 
+/* Who only read a swap entry may look for a shadow entry when the slot's cluster is free. */
+static void ssw_test_slots_shadow(struct kunit *test)
+{
+	struct ssw_slots *slots = ssw_test_space(test, 4 * SSW_CLUSTER_SLOTS, NULL, 0);
+	void *shadow = xa_mk_value(17), **at;
+	unsigned int slot;
+
+	KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, slots, 0, &slot), (int)SSW_OK);
+	KUNIT_EXPECT_PTR_EQ(test, ssw_cache_shadow(slots, slot), NULL);
+	at = rcu_dereference_raw(ssw_slot_cluster(slots, slot)->table)->cache +
+	     slot % SSW_CLUSTER_SLOTS;
+	*at = shadow;
+	KUNIT_EXPECT_PTR_EQ(test, ssw_cache_shadow(slots, slot), shadow);
+	*at = NULL;
+	ssw_test_free(test, slots, slot, 1);
+	slots->closed = true;
+	ssw_test_settle(test, slots);
+	KUNIT_ASSERT_EQ(test, slots->nr_tables, 0);
+	KUNIT_EXPECT_PTR_EQ(test, ssw_cache_shadow(slots, slot), NULL);
+	KUNIT_EXPECT_PTR_EQ(test, ssw_cache_shadow(slots, slots->nr_slots), NULL);
+}
+
 /* A closed area hands out nothing, and its slots can be freed. */
 static void ssw_test_slots_closed(struct kunit *test)
 {
@@ -560,6 +582,7 @@ static struct kunit_case ssw_slots_test_cases[] = {
 	KUNIT_CASE(ssw_test_slots_lanes),
 	KUNIT_CASE(ssw_test_slots_no_block),
 	KUNIT_CASE(ssw_test_slots_no_table),
+	KUNIT_CASE(ssw_test_slots_shadow),
 	KUNIT_CASE(ssw_test_slots_closed),
 	KUNIT_CASE(ssw_test_slots_discard),
 	KUNIT_CASE(ssw_test_queue_order),
