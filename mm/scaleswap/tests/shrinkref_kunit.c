@@ -109,7 +109,7 @@ static bool ssw_test_gives_no_more(struct ssw_test_shrinkref *t)
 		if (!t->got)
 			return true;
 		ssw_test_put(t);
-		msleep(1);
+		usleep_range(1000, 2000);
 	}
 	return false;
 }

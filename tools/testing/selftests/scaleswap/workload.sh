@@ -173,6 +173,35 @@ on_zswap() {
 	return $ret
 }
 
+# A file system has a shrinker, and this group's inodes are on its lists: reclaim of the group
+# calls it, and umount waits until no CPU does.
+file_systems_that_go() {
+	local dev=${SSW_BDEVS%% *} ret=0
+	[ -n "$dev" ] || return 4
+	each_cpu_has_one || return 1
+	mkdir -p /tmp/ssw-gone
+	rm -f /tmp/ssw-gone.stop /tmp/ssw-gone.rounds
+	mkfs.ext4 -q -F -O ^has_journal "$dev" || fail "mkfs" || return 1
+	# shellcheck disable=SC2016
+	in_group 24 bash -c '
+		while [ ! -e /tmp/ssw-gone.stop ]; do
+			mount "$0" /tmp/ssw-gone || exit 1
+			for i in {1..60}; do echo >/tmp/ssw-gone/$i; done
+			for i in {1..30}; do read -r x </tmp/ssw-gone/$i; done
+			umount /tmp/ssw-gone || exit 2
+			echo >>/tmp/ssw-gone.rounds
+		done &
+		"$1" --quiet --size 64 --procs 4 --random --passes 2
+		ret=$?
+		touch /tmp/ssw-gone.stop
+		wait $! || ret=1$?
+		exit $ret' "$dev" "$DIR/stamp" || fail "exit status $?" || ret=1
+	[ "$(wc -l </tmp/ssw-gone.rounds)" -ge 3 ] || fail "mounted $(wc -l </tmp/ssw-gone.rounds) times" || ret=1
+	rm -rf /tmp/ssw-gone*
+	wipefs -qa "$dev" 2>/dev/null || dd if=/dev/zero of="$dev" bs=4096 count=16 2>/dev/null
+	return $ret
+}
+
 charges_end_at_nought() {
 	local g=$CG/ssw-work left
 	all_off
@@ -203,7 +232,7 @@ verified_by_stress_ng() {
 
 TESTS="sees_a_mix_up pinned_use_own_area threads_pinned threads_that_move procs_random_rewrite
 copy_on_write shared_memory file_on_tmpfs huge_pages more_areas_than_cpus more_cpus_than_areas
-spill_over plain_beside_percore on_zswap charges_end_at_nought verified_by_stress_ng"
+spill_over plain_beside_percore on_zswap file_systems_that_go charges_end_at_nought verified_by_stress_ng"
 
 ktap_print_header
 # shellcheck disable=SC2086
