@@ -85,7 +85,7 @@ void __scaleswap_shrinker_put(struct shrinker *shrinker)
 	/* Pairs with the barrier in wait_var_event(): that sees the sum, or this sees who waits. */
 	smp_mb();
 	if (unlikely(!refcount_read(&shrinker->refcount)))
-		wake_up_var(shrinker->scaleswap_refs);
+		wake_up_var(shrinker);
 	preempt_enable();
 }
 
@@ -94,7 +94,7 @@ void __scaleswap_shrinker_drain(struct shrinker *shrinker)
 {
 	/* B: pairs with A. */
 	smp_mb();
-	wait_var_event(shrinker->scaleswap_refs, !ssw_shrinker_refs(shrinker));
+	wait_var_event(shrinker, !ssw_shrinker_refs(shrinker));
 	/* D: pairs with C. */
 	smp_mb();
 }

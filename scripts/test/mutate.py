@@ -113,13 +113,13 @@ MUTANTS = {
     "distance-below-0": ("mm/scaleswap/hooks.h", "	if (scaleswap_lru_on() && distance > mask - SCALESWAP_LRU_BATCH)\n"
                          "		return 0;\n", "", "kunit/*"),
     "shrinkref-no-wait": ("mm/scaleswap/shrinkref.c",
-                          "	wait_var_event(shrinker->scaleswap_refs, !ssw_shrinker_refs(shrinker));\n", "",
+                          "	wait_var_event(shrinker, !ssw_shrinker_refs(shrinker));\n", "",
                           "kunit/*"),
     "shrinkref-not-drained": ("mm/shrinker.c", "		scaleswap_shrinker_drain(shrinker);\n", "", "kunit/*"),
     "shrinkref-given-late": ("mm/scaleswap/shrinkref.c", "	live = refcount_read(&shrinker->refcount);",
                              "	live = true;", "kunit/*"),
     "shrinkref-no-wake": ("mm/scaleswap/shrinkref.c", "	if (unlikely(!refcount_read(&shrinker->refcount)))\n"
-                          "		wake_up_var(shrinker->scaleswap_refs);\n", "", "kunit/*"),
+                          "		wake_up_var(shrinker);\n", "", "kunit/*"),
     "shrinkref-stays": ("mm/scaleswap/shrinkref.c", "	if (!live)\n"
                         "		__scaleswap_shrinker_put(shrinker);\n", "", "kunit/*"),
     "shrinkref-of-this-cpu": ("mm/scaleswap/shrinkref.c", "	for_each_possible_cpu(cpu)\n"
