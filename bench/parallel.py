@@ -354,7 +354,7 @@ def main():
     ap.add_argument("--quick", action="store_true",
                     help="small, two kernels, to see that all works: a few minutes; results go below BUILD")
     ap.add_argument("--no-build", action="store_true", help="take the kernels that are there")
-    ap.add_argument("--fresh", action="store_true", help="measure anew what was measured before")
+    ap.add_argument("--fresh", action="store_true", help="measure anew what was measured before; the rest stays")
     ap.add_argument("--report", action="store_true", help="boot nothing; file and picture from what is there")
     ap.add_argument("--out", metavar="DIR", help="instead of bench/results")
     ap.add_argument("--set", action="append", default=[], metavar="NAME=JSON", help="another value of a setting: " +
@@ -376,7 +376,7 @@ def main():
     fine = True
     with b.Workplace() as work:
         kernels = prepare(work, columns, p, o.no_build or o.report)
-        store = s.Store("parallel", o.fresh and not o.report)
+        store = s.Store("parallel", False)
         jobs = list(plan(p, columns, loads, cpus))
         key = lambda c, load, n: key_of(settings(p, c, load), c, load, n, kernels)
 
@@ -390,7 +390,7 @@ def main():
 
         try:
             if not o.report:
-                fine = run(work, p, [j for j in jobs if not store.get(key(*j))], kernels, store, o.jobs)
+                fine = run(work, p, [j for j in jobs if o.fresh or not store.get(key(*j))], kernels, store, o.jobs)
         finally:
             rows = [(*j, found(j)) for j in jobs if found(j)]
             if rows:
