@@ -23,6 +23,8 @@
  * 2. A reference that came too late is taken back on the same CPU, so it never makes the sum
  *    smaller, and whoever waits for the sum is woken.
  *
+ * A shrinker takes 4 bytes more for each possible CPU. Each mounted file system has one.
+ *
  * percpu_ref and percpu_rw_semaphore have no barrier for readers, but shrinker_free() would
  * have to wait for an RCU grace period. It is called whenever a file system is unmounted.
  */
