@@ -15,7 +15,7 @@
  * they do not mix. Nothing is traced, no system call is added. Likewise for the faults
  * that had to wait for a read ("major"), which are the slowest of them.
  *
- * Exit status: 0 all is right, 1 wrong pages, 2 it could not run.
+ * Exit status: 0 all is right, 1 wrong pages, 2 it could not run, or a worker was killed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -539,6 +539,30 @@ static void print_phase(const struct phase *p, uint64_t ns, uint64_t in, uint64_
 	fflush(stdout);
 }
 
+/* The others would wait for it at the barrier for ever. They end with the parent. */
+static void worker_died(int sig, siginfo_t *info, void *context)
+{
+	static const char text[] = "swapload: ERROR: a worker was killed or failed; see dmesg for OOM kills\n";
+
+	ssize_t n;
+
+	(void)sig;
+	(void)context;
+	if (info->si_code == CLD_EXITED && !info->si_status)
+		return;
+	n = write(STDERR_FILENO, text, sizeof(text) - 1);
+	(void)n;
+	_exit(2);
+}
+
+static void watch_workers(void)
+{
+	struct sigaction act = { .sa_sigaction = worker_died, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NOCLDSTOP };
+
+	if (sigaction(SIGCHLD, &act, NULL))
+		die("sigaction: %s", strerror(errno));
+}
+
 static void parent(pid_t *pids, pthread_t *threads)
 {
 	uint64_t wrong = 0, verified = 0;
@@ -773,6 +797,7 @@ int main(int argc, char **argv)
 	pthread_attr_init(&small);
 	if (pthread_attr_setstacksize(&small, 65536))
 		die("cannot have stacks of 64 KB");
+	watch_workers();
 	for (unsigned int i = 0; i < opt.workers; i++) {
 		if (opt.threads) {
 			errno = pthread_create(&threads[i], &small, thread, (void *)(uintptr_t)i);
