@@ -16,7 +16,7 @@ has its own pages; memory holds half of all. The load is
   slow      as shared, with drives that take 10 us (null_blk)
 and it first writes all pages (swap_out), checks and rewrites them in random order (both), and
 reads them in order while those in memory are clean (swap_in). The second step is repeated with
-other T, and with other Q, by which CPUs' clocks may differ.
+other T, and with other Q, by which CPUs' clocks may differ; with few CPUs also other seeds.
 
 Writes bench/results/parallel.json and parallel.svg. It can be stopped at any time: what was
 measured is kept below BUILD, and the same command goes on from there, unless the kernels
@@ -60,8 +60,12 @@ MAIN = (60, 400)    # T, Q
 # lists, as JSON gives them back when a run goes on
 OTHERS = [[0, 400], [120, 400], [60, 100], [60, 200]]
 # the first T, Q is measured in all steps, the others while CPUs check and rewrite
-SETTINGS = dict(config="test", pages=1024, device_us=0, global_pages=32768, depth=32, others=OTHERS, seed=1)
-QUICK = dict(pages=512, others=[])
+SETTINGS = dict(config="test", pages=1024, all_pages=8192, device_us=0, global_pages=32768, depth=32, others=OTHERS, seed=1,
+                other_seeds=[2, 3])
+QUICK = dict(pages=512, all_pages=2048, others=[], other_seeds=[])
+# what is measured with other T, Q and seeds, too; seeds up to this number of CPUs, where single waits count most
+COMPARED = ("base", "linux-7.2", "on")
+SEEDS_CPUS = 16
 QUICK_CPUS = [1, 8]
 QUICK_LOADS = ["shared"]
 QUICK_KERNELS = ["base", "on"]
@@ -78,13 +82,13 @@ def part(cpus):
     return max(1, cpus // 32)
 
 
-def phases(others, load, cpus):
+def phases(p, cpus):
     """What swapload does; the window of each, as {window: (what, T, Q)}."""
-    # few CPUs go over their pages more often, for enough faults, and many over a part of them
-    mix = f"mix:{max(1, 8 // cpus) if load != 'global' else 1}/{part(cpus)}"
+    # many CPUs go over a part of their pages
+    mix = f"mix/{part(cpus)}"
     steps = ["fill@1=swap_out", f"{mix}@2=both"]
     windows = {1: ("swap_out", *MAIN), 2: ("both", *MAIN)}
-    for w, (t, q) in enumerate(others, 4):
+    for w, (t, q) in enumerate(p["others"], 4):
         steps.append(f"{mix}@{w}=both")
         windows[w] = ("both", t, q)
     # after it, what is in memory is clean
@@ -127,7 +131,8 @@ def prepare(work, columns, p, no_build):
 def options(p, column, load, cpus):
     """What bench/guest/scale.py is told."""
     c = COLUMNS[column]
-    pages = p["pages"]
+    # few CPUs have more pages, for enough faults
+    pages = max(p["pages"], p["all_pages"] // cpus)
     if load == "global":
         # kernels differ by some megabytes that they can still free: not to be much of it all
         pages = max(pages, p["global_pages"] // cpus)
@@ -138,7 +143,7 @@ def options(p, column, load, cpus):
                 total_mb=max(16, math.ceil(2 * pages_mb)), max_mb=pages_mb / 2, pages=pages * cpus,
                 # what processes lock: code, stack, results, page tables
                 own_mb=1 + 0.5 * cpus,
-                phases=phases(p["others"], load, cpus)[0])
+                phases=phases(p, cpus)[0])
 
 
 def memory(o, cpus):
@@ -175,13 +180,13 @@ def read_lines(path, windows):
     return out
 
 
-def measure(work, p, column, load, cpus, log):
+def measure(work, p, column, load, cpus, seed, log):
     """Boot a guest; its result, or {"error": why}."""
     c = COLUMNS[column]
     kernel = c["prefix"] + p["config"]
     o = options(p, column, load, cpus)
-    windows = phases(p["others"], load, cpus)[1]
-    counts = f"{work}/{column}-{load}-{cpus}.lines"
+    windows = phases(p, cpus)[1]
+    counts = f"{work}/{column}-{load}-{cpus}-{seed}.lines"
     plugin = f"-plugin {work}/lines.so,map={work}/{kernel}.symbols,out={counts}"
     plugin += "".join(f",set={w}:{q}:{t}" for w, (_, t, q) in windows.items())
     command = [f"{b.ROOT}/scripts/guest/boot.py", "--kernel", f"{work}/{kernel}", "--cpus", str(cpus),
@@ -210,7 +215,7 @@ def measure(work, p, column, load, cpus, log):
 
 # --- what comes of it -------------------------------------------------------------------
 
-def rows_of(column, load, cpus, result, commit=None):
+def rows_of(column, load, cpus, seed, result, commit=None):
     """A run of the result file for each T and Q."""
     out = []
     steps = {ph["window"]: ph for ph in result["phases"] if ph["window"]}
@@ -221,7 +226,7 @@ def rows_of(column, load, cpus, result, commit=None):
         faults, top = ph["faults"], TOP.get(load, TOP_ELSE)
         each = lambda kind, i, least=LEAST: {k: round(v[i] / faults, 3) for k, v in sorted(
             found[kind].items(), key=lambda x: -x[1][0])[:top] if v[0] / faults >= least}
-        row = {"kernel": column, "commit": commit, "load": load, "cpus": cpus, "t_ns": found["t"], "quantum": found["q"],
+        row = {"kernel": column, "commit": commit, "load": load, "cpus": cpus, "seed": seed, "t_ns": found["t"], "quantum": found["q"],
                "kfaults_s": round(faults * 1e6 / ph["ns"], 1),
                "pages_out_s": round(ph["pages_out"] * 1e9 / ph["ns"]), "pages_in_s": round(ph["pages_in"] * 1e9 / ph["ns"]),
                "faults": faults, "pages_out": ph["pages_out"], "pages_in": ph["pages_in"]}
@@ -254,13 +259,19 @@ def plan(p, columns, loads, cpus):
         for n in sorted(cpus):
             for column in columns:
                 if load == "shared" or not column.startswith("on-less-"):
-                    yield column, load, n
+                    yield column, load, n, p["seed"]
+    for seed in p["other_seeds"] if "shared" in loads else ():
+        for n in sorted(cpus):
+            for column in columns:
+                if n <= SEEDS_CPUS and column in COMPARED:
+                    yield column, "shared", n, seed
 
 
-def settings(p, column, load):
+def settings(p, column, load, seed):
     """Other T and Q where they decide something: it takes twice as long."""
-    here = dict(p)
-    if load != "shared" or column not in ("base", "linux-7.2", "on"):
+    here = dict(p, seed=seed)
+    del here["other_seeds"]
+    if load != "shared" or column not in COMPARED or seed != p["seed"]:
         here["others"] = []
     return here
 
@@ -268,23 +279,24 @@ def settings(p, column, load):
 def guest_seconds(p, column, cpus):
     """About how long a guest takes: a guide, from what some took. Waiting for locks has to be simulated, too."""
     slow = column not in ("on", "on-less-core", "on-less-fault")
-    return 8 + cpus * (1 + slow * cpus / 100) * (1 + 0.35 * len(p["others"])) * p["pages"] / 1024 / part(cpus) ** 0.5
+    pages = max(p["pages"] * cpus, p["all_pages"])
+    return 8 + pages / 1024 * (1 + slow * cpus / 100) * (1 + 0.35 * len(p["others"])) / part(cpus) ** 0.5
 
 
 def run(work, p, todo, kernels, store, jobs):
     """Measure. Returns False if something went wrong."""
     lock, done, fine = threading.Lock(), 0, True
     say = lambda text: s.say(text)
-    seconds = sum(guest_seconds(settings(p, c, load), c, n) for c, load, n in todo)
+    seconds = sum(guest_seconds(settings(p, c, load, seed), c, n) for c, load, n, seed in todo)
     say(f"parallel: {len(todo)} guests to boot, about {max(1, round(seconds / jobs / 60))} min on {jobs} quiet CPUs")
     os.makedirs(f"{b.BUILD}/logs", exist_ok=True)
 
     def one(job):
         nonlocal done, fine
-        column, load, n = job
-        here = settings(p, column, load)
-        log = f"{b.BUILD}/logs/parallel-{column}-{load}-{n}.console"
-        r = measure(work, here, column, load, n, log)
+        column, load, n, seed = job
+        here = settings(p, *job[:2], seed)
+        log = f"{b.BUILD}/logs/parallel-{column}-{load}-{n}-{seed}.console"
+        r = measure(work, here, *job, log)
         with lock:
             store.add(key_of(here, column, load, n, kernels), r)
             done += 1
@@ -292,11 +304,12 @@ def run(work, p, todo, kernels, store, jobs):
             if "error" in r:
                 text = f"FAILED: {r['error']}; console in {log}"
             else:
-                row = next(x for x in rows_of(column, load, n, r) if (x["t_ns"], x["quantum"]) == MAIN)
+                row = next(x for x in rows_of(*job, r) if (x["t_ns"], x["quantum"]) == MAIN)
                 text = (f"{r['host_seconds']:.0f} s, {row['kfaults_s']:,.1f} kfaults/s, avg {row['avg_us']} us, "
-                        f"p50 {row['p50_us']}, out {row['swap_out']['kpages_s']:,.1f} k/s, in {row['swap_in']['kpages_s']:,.1f} k/s, "
+                        f"p50 {row['p50_us']}, out {row['swap_out']['kpages_s']:,.1f} k/s, "
+                        f"in {row['swap_in']['kpages_s']:,.1f} k/s, "
                         f"{row['lines_per_fault']} lines a fault")
-            say(f"parallel {done}/{len(todo)}: {column}, {load}, {n} CPUs: {text}")
+            say(f"parallel {done}/{len(todo)}: {column}, {load}, {n} CPUs, seed {seed}: {text}")
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         try:
@@ -308,9 +321,9 @@ def run(work, p, todo, kernels, store, jobs):
 
 
 def write(out, p, rows):
-    """parallel.json; rows: [(column, load, cpus, row of the store)]"""
+    """parallel.json; rows: [(column, load, cpus, seed, row of the store)]"""
     info = {}
-    for c, _, _, row in rows:
+    for c, *_, row in rows:
         kernel = info.setdefault(COLUMNS[c]["prefix"] + p["config"], {"release": row["result"]["release"], "sha256": []})
         if row["key"]["kernel"] not in kernel["sha256"]:
             kernel["sha256"].append(row["key"]["kernel"])
@@ -327,7 +340,7 @@ def write(out, p, rows):
             "fault, by the time stamp counter; lines: transfers of a line from another CPU, over the number of faults",
             "swap_out: all pages are written for the first time; swap_in: read in order while those in memory are clean"],
     }
-    runs = [x for c, load, n, r in rows for x in rows_of(c, load, n, r["result"], r["repository"])]
+    runs = [x for *job, r in rows for x in rows_of(*job, r["result"], r["repository"])]
     s.OUT = out
     s.write_json("parallel.json", {"meta": meta, "runs": runs}, ["runs"])
 
@@ -378,7 +391,7 @@ def main():
         kernels = prepare(work, columns, p, o.no_build or o.report)
         store = s.Store("parallel", False)
         jobs = list(plan(p, columns, loads, cpus))
-        key = lambda c, load, n: key_of(settings(p, c, load), c, load, n, kernels)
+        key = lambda c, load, n, seed: key_of(settings(p, c, load, seed), c, load, n, kernels)
 
         def found(job):
             """What was measured of these kernels; for --report the newest of any, with its commit."""

@@ -19,23 +19,24 @@ LINES_CPUS = 32
 
 
 class Runs:
-    """Of the file, by load, CPUs, kernel; and T and Q, which are the main ones unless given."""
+    """Of the file, by load, CPUs, kernel; and T, Q and seed, which are the main ones unless given."""
 
     def __init__(self):
         d = t.data(FILE)
         main = d["meta"]["main"]
-        self.main = main["t_ns"], main["quantum"]
-        self.rows = {(r["load"], r["cpus"], r["kernel"], r["t_ns"], r["quantum"]): r for r in d["runs"]}
+        self.main = main["t_ns"], main["quantum"], d["meta"]["how"]["seed"]
+        self.rows = {(r["load"], r["cpus"], r["kernel"], r["t_ns"], r["quantum"], r["seed"]): r for r in d["runs"]}
 
-    def get(self, load, cpus, kernel, tq=None):
-        return self.rows.get((load, cpus, kernel, *(tq or self.main)))
+    def get(self, load, cpus, kernel, setting=None):
+        return self.rows.get((load, cpus, kernel, *(setting or self.main)))
 
     def of(self, part):
         """All values of one part of the key, in order."""
         return sorted({k[part] for k in self.rows})
 
     def settings(self):
-        return sorted({k[3:] for k in self.rows}, key=lambda x: (x != self.main, x))
+        """(T, Q, seed), the main one first, then those of its seed."""
+        return sorted({k[3:] for k in self.rows}, key=lambda x: (x != self.main, x[2] != self.main[2], x))
 
 
 def ratio(over, under, value=lambda r: r["kfaults_s"]):
@@ -108,20 +109,20 @@ def table_parallel_loads():
 
 
 def table_parallel_settings():
-    """Do other T and Q say the same? The medians are over all of them."""
+    """Do other T, Q and seeds say the same? The medians are over all of them."""
     runs = Runs()
     cpus = head(runs, "shared")
     rows = []
     for peer in PEERS:
         every = {c: [] for c in cpus}
-        for tq in runs.settings():
+        for t_ns, q, seed in runs.settings():
             cells = []
             for c in cpus:
-                on, other = runs.get("shared", c, "on", tq), runs.get("shared", c, peer, tq)
+                on, other = (runs.get("shared", c, k, (t_ns, q, seed)) for k in ("on", peer))
                 cells.append(ratio(on, other))
                 if on and other:
                     every[c].append(on["kfaults_s"] / other["kfaults_s"])
-            rows.append([f"T {tq[0]}, Q {tq[1]}: over {KERNELS[peer]}", *cells])
+            rows.append([f"T {t_ns}, Q {q}{f', seed {seed}' if seed != runs.main[2] else ''}: over {KERNELS[peer]}", *cells])
         rows.append([f"**median: over {KERNELS[peer]}**",
                      *[f"{statistics.median(every[c]):.2f}" if every[c] else "" for c in cpus]])
     return t.markdown(["`scaleswap=on`, both", *cpu_titles(cpus)], rows) + t.source(FILE)
