@@ -72,6 +72,7 @@ QUICK_KERNELS = ["base", "on"]
 QEMU = ("-icount shift=0,sleep=off,quantum=20000 -cpu max,-rdrand,-rdseed "
         "-rtc base=2026-01-01,clock=vm -seed 1")
 APPEND = "nokaslr norandmaps kunit.enable=0 lpj=4000000 cpu_init_udelay=0"
+MOST_KILLS = 4
 LEAST = 0.02        # transfers a fault, below which a function is not kept
 # how many of those are: all that matter where loads are compared by function, else a few
 TOP = {"shared": 120}
@@ -180,7 +181,22 @@ def read_lines(path, windows):
     return out
 
 
+def was_killed(log):
+    with open(log, errors="replace") as f:
+        return "ut of memory: Killed process" in f.read()
+
+
 def measure(work, p, column, load, cpus, seed, log):
+    """As measure_once(). A kernel that kills the load for want of memory, though swap is free
+    (bench/experiments/oom-stress), gets other random numbers; "killed" says how often."""
+    for killed in range(MOST_KILLS + 1):
+        result = measure_once(work, dict(p, seed=seed + 100 * killed), column, load, cpus, seed, log)
+        if "error" not in result or not was_killed(log):
+            break
+    return dict(result, killed=killed)
+
+
+def measure_once(work, p, column, load, cpus, seed, log):
     """Boot a guest; its result, or {"error": why}."""
     c = COLUMNS[column]
     kernel = c["prefix"] + p["config"]
@@ -235,6 +251,7 @@ def rows_of(column, load, cpus, seed, result, commit=None):
         row["lines_per_fault"] = round(found["transfers"] / faults, 2)
         row["line_us_per_fault"] = round(found["ns"] / faults / 1000, 3)
         if w == 2:
+            row["killed"] = result["killed"]
             row["lines_by_function"] = each("insn", 0)
             row["line_ns_by_function"] = each("insn", 1)
             row["lines_by_data"] = each("data", 0)
@@ -338,6 +355,8 @@ def write(out, p, rows):
             "at most quantum ns where they meet; kernel addresses alone have lines",
             "both, in each run: check and rewrite in random order. kfaults_s: faults of all CPUs, thousands a second; avg_us to max_us: of a "
             "fault, by the time stamp counter; lines: transfers of a line from another CPU, over the number of faults",
+            "killed: how many guests before this one ended because their kernel killed the load for want of memory; each time, "
+            "100 is added to the seed of the load's random numbers",
             "swap_out: all pages are written for the first time; swap_in: read in order while those in memory are clean"],
     }
     runs = [x for *job, r in rows for x in rows_of(*job, r["result"], r["repository"])]
