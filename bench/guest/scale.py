@@ -324,8 +324,10 @@ def part_parallel(o):
         held.add(o["pages"] - int(o["max_mb"] * 256) - warm["phases"][0]["pages_out"])
     # Reclaim flushes statistics, for each batch of pages, if the last flush of all groups is over
     # 4 s ago. Usually a kworker does it every 2 s, but its timer does not wake an idle CPU, and
-    # guests idle before this: some were late and others not. This is a flush of all groups.
-    g.read("/sys/fs/cgroup/memory.stat")
+    # guests idle before this: some were late and others not. And after some steps without a flush
+    # reclaim sees no inactive pages any more, and kernels kill (experiments/oom-stress). So each
+    # step begins with a flush of all groups.
+    more += ["--read-before", "/sys/fs/cgroup/memory.stat"]
     at_start = g.vmstat()
     result = load(o, o["seed"], o["phases"], group, workers, more)
     moved = g.delta(g.vmstat(), at_start)

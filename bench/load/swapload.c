@@ -80,7 +80,7 @@ static struct {
 	size_t pages;
 	bool parts;		/* some phase is a part of a pass, so pages differ in generation */
 	uint64_t seed;
-	const char *cgroup, *cgroup_each, *fill_area;
+	const char *cgroup, *cgroup_each, *fill_area, *read_before;
 	struct phase phases[MAX_PHASES];
 	unsigned int nphases;
 } opt = { .workers = 1, .seed = 1 };
@@ -378,20 +378,20 @@ static void *thread(void *nr)
 
 /* --- the parent ------------------------------------------------------------------ */
 
-static int vmstat_fd = -1;
+static int vmstat_fd = -1, read_before_fd = -1;
+static char file_text[65536];
 
 static void vmstat(uint64_t *in, uint64_t *out)
 {
-	static char buf[65536];
-	ssize_t n = pread(vmstat_fd, buf, sizeof(buf) - 1, 0);
+	ssize_t n = pread(vmstat_fd, file_text, sizeof(file_text) - 1, 0);
 	char *p;
 
 	if (n <= 0)
 		die("/proc/vmstat: %s", strerror(errno));
-	buf[n] = 0;
-	p = strstr(buf, "\npswpin ");
+	file_text[n] = 0;
+	p = strstr(file_text, "\npswpin ");
 	*in = p ? strtoull(p + 8, NULL, 10) : 0;
-	p = strstr(buf, "\npswpout ");
+	p = strstr(file_text, "\npswpout ");
 	*out = p ? strtoull(p + 9, NULL, 10) : 0;
 }
 
@@ -579,6 +579,8 @@ static void parent(pid_t *pids, pthread_t *threads)
 		uint64_t t, in0, out0, in1, out1, irqs;
 
 		meet();
+		if (opt.read_before && pread(read_before_fd, file_text, sizeof(file_text), 0) <= 0)
+			die("%s: %s", opt.read_before, strerror(errno));
 		vmstat(&in0, &out0);
 		irqs = interrupts();
 		meet();
@@ -671,15 +673,16 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: swapload --procs N | --threads N --pages PER-WORKER [--seed S] [--cgroup DIR]\n"
-		"                [--cgroup-each DIR] PHASE...\n"
+		"                [--cgroup-each DIR] [--read-before FILE] PHASE...\n"
 		"       swapload --cpu C --fill-area SYSFS-DIR\n"
 		"PHASE is KIND[:PASSES][/PART][@WINDOW][=NAME]; each pass is over 1/PART of the pages; KIND is\n"
 		"  fill     write every page, in order     read     read every page, in order\n"
 		"  rewrite  check and rewrite, in order    shuffle  read, in random order\n"
 		"  mix      check and rewrite, in random order\n"
 		"  out      page everything out (with --cgroup)\n"
-		"With --cgroup-each, process N is in the group DIR/N. A window is what the plugins insncount.c\n"
-		"and lines.c count between its markers, 1 to 29.\n");
+		"With --cgroup-each, process N is in the group DIR/N. FILE is read before each phase, such as\n"
+		"memory.stat, which has the kernel add up its statistics. A window is what the plugins\n"
+		"insncount.c and lines.c count between its markers, 1 to 29.\n");
 	exit(2);
 }
 
@@ -767,6 +770,8 @@ int main(int argc, char **argv)
 			opt.cgroup = argv[++i];
 		else if (!strcmp(argv[i], "--cgroup-each"))
 			opt.cgroup_each = argv[++i];
+		else if (!strcmp(argv[i], "--read-before"))
+			opt.read_before = argv[++i];
 		else if (!strcmp(argv[i], "--fill-area"))
 			opt.fill_area = argv[++i];
 		else
@@ -780,6 +785,8 @@ int main(int argc, char **argv)
 		if (opt.phases[i].kind == OUT && !opt.cgroup)
 			die("phase 'out' needs --cgroup");
 	vmstat_fd = open("/proc/vmstat", O_RDONLY);
+	if (opt.read_before)
+		read_before_fd = open(opt.read_before, O_RDONLY);
 	/* the barrier, then lines of their own for the counter and for each result */
 	len = sizeof(*barrier) + 128 + opt.workers * sizeof(*results);
 	barrier = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
