@@ -31,6 +31,7 @@
 #include <linux/cpumask.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/shrinker.h>
 #include <linux/wait_bit.h>
 
@@ -59,6 +60,18 @@ static unsigned int ssw_shrinker_refs(struct shrinker *shrinker)
 	return sum;
 }
 
+/*
+ * A count has become smaller. Under RCU, but with preemption on: the lock of the queue sleeps
+ * with PREEMPT_RT.
+ */
+static void ssw_shrinker_wake(struct shrinker *shrinker)
+{
+	/* Pairs with the barrier in wait_var_event(): that sees the sum, or this sees who waits. */
+	smp_mb();
+	if (unlikely(!refcount_read(&shrinker->refcount)))
+		wake_up_var(shrinker);
+}
+
 /* See scaleswap_shrinker_try_get(). */
 bool __scaleswap_shrinker_try_get(struct shrinker *shrinker)
 {
@@ -71,8 +84,10 @@ bool __scaleswap_shrinker_try_get(struct shrinker *shrinker)
 	smp_mb();
 	live = refcount_read(&shrinker->refcount);
 	if (!live)
-		__scaleswap_shrinker_put(shrinker);
+		this_cpu_dec(*shrinker->scaleswap_refs);
 	preempt_enable();
+	if (!live)
+		ssw_shrinker_wake(shrinker);
 	return live;
 }
 
@@ -80,15 +95,12 @@ bool __scaleswap_shrinker_try_get(struct shrinker *shrinker)
 void __scaleswap_shrinker_put(struct shrinker *shrinker)
 {
 	/* The shrinker is freed after an RCU grace period, so not before this ends. */
-	preempt_disable();
+	rcu_read_lock();
 	/* C: pairs with D. Who does not see the reference sees what was done with it. */
 	smp_mb();
 	this_cpu_dec(*shrinker->scaleswap_refs);
-	/* Pairs with the barrier in wait_var_event(): that sees the sum, or this sees who waits. */
-	smp_mb();
-	if (unlikely(!refcount_read(&shrinker->refcount)))
-		wake_up_var(shrinker);
-	preempt_enable();
+	ssw_shrinker_wake(shrinker);
+	rcu_read_unlock();
 }
 
 /* See scaleswap_shrinker_drain(). */

@@ -121,7 +121,9 @@ MUTANTS = {
     "shrinkref-no-wake": ("mm/scaleswap/shrinkref.c", "	if (unlikely(!refcount_read(&shrinker->refcount)))\n"
                           "		wake_up_var(shrinker);\n", "", "kunit/*"),
     "shrinkref-stays": ("mm/scaleswap/shrinkref.c", "	if (!live)\n"
-                        "		__scaleswap_shrinker_put(shrinker);\n", "", "kunit/*"),
+                        "		this_cpu_dec(*shrinker->scaleswap_refs);\n", "", "kunit/*"),
+    "shrinkref-taken-back-unseen": ("mm/scaleswap/shrinkref.c", "	if (!live)\n"
+                                    "		ssw_shrinker_wake(shrinker);\n", "", "kunit/*"),
     "shrinkref-of-this-cpu": ("mm/scaleswap/shrinkref.c", "	for_each_possible_cpu(cpu)\n"
                               "		sum += READ_ONCE(*per_cpu_ptr(shrinker->scaleswap_refs, cpu));\n",
                               "	cpu = 0;\n	sum = READ_ONCE(*raw_cpu_ptr(shrinker->scaleswap_refs));\n", "kunit/*"),

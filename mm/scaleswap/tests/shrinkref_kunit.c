@@ -9,8 +9,12 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/memcontrol.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/shrinker.h>
 #include <linux/smp.h>
+#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
 #include "../../internal.h"
@@ -162,9 +166,64 @@ static void ssw_test_shrinkref_callback(struct kunit *test)
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&t->freed, SSW_TEST_PATIENCE), 0);
 }
 
+struct ssw_test_waker {
+	struct wait_bit_queue_entry entry;
+	struct task_struct *task;
+	void *var;
+	int preempt, nr;
+};
+
+/* As somebody who waits for the sum: in which context is it woken, and how often? */
+static int ssw_test_woken(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
+{
+	struct ssw_test_waker *w = container_of(entry, struct ssw_test_waker, entry.wq_entry);
+
+	/* Reclaim of this guest may take references and take them back. */
+	if (((struct wait_bit_key *)key)->flags == w->var && current == w->task) {
+		w->preempt = preempt_count();
+		w->nr++;
+	}
+	return 0;
+}
+
+/* A reference that is dropped, and one that is taken back, wake; that takes a sleeping lock. */
+static void ssw_test_shrinkref_wake(struct kunit *test)
+{
+	struct ssw_test_shrinkref *t = ssw_test_shrinkref(test);
+	struct ssw_test_waker w = { .task = current, .var = t->shrinker };
+	wait_queue_head_t *queue = __var_waitqueue(t->shrinker);
+	int preempt;
+
+	shrinker_register(t->shrinker);
+	complete_all(&t->leave);
+	ssw_test_get(t);
+	queue_work(system_unbound_wq, &t->free);
+	KUNIT_EXPECT_TRUE(test, ssw_test_gives_no_more(t));
+
+	init_wait_var_entry(&w.entry, t->shrinker, 0);
+	w.entry.wq_entry.func = ssw_test_woken;
+	add_wait_queue(queue, &w.entry.wq_entry);
+	rcu_read_lock();
+	wake_up_var(t->shrinker);
+	rcu_read_unlock();
+	KUNIT_EXPECT_EQ(test, w.nr, 1);
+	preempt = w.preempt;
+	t->got = 0;
+	ssw_test_get(t);
+	KUNIT_EXPECT_EQ(test, t->got, 0);
+	KUNIT_EXPECT_EQ_MSG(test, w.nr, 2, "not woken by a reference that is taken back");
+	KUNIT_EXPECT_EQ_MSG(test, w.preempt, preempt, "woken with preemption off");
+	ssw_test_put(t);
+	KUNIT_EXPECT_EQ_MSG(test, w.nr, 3, "not woken by a reference that is dropped");
+	KUNIT_EXPECT_EQ_MSG(test, w.preempt, preempt, "woken with preemption off");
+	remove_wait_queue(queue, &w.entry.wq_entry);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&t->freed, SSW_TEST_PATIENCE), 0);
+}
+
 static struct kunit_case ssw_test_shrinkref_cases[] = {
 	KUNIT_CASE(ssw_test_shrinkref_cpus),
 	KUNIT_CASE(ssw_test_shrinkref_callback),
+	KUNIT_CASE(ssw_test_shrinkref_wake),
 	{}
 };
 

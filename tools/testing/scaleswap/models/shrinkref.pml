@@ -50,7 +50,10 @@ end:	do
 	od
 }
 
-/* Preemption is off: no other reclaimer has the CPU. */
+/*
+ * No other reclaimer has the CPU. One that gets it in put() comes by a switch of tasks, which has
+ * a barrier as put() has, so only wake() has another there.
+ */
 bit busy[CPUS];
 
 inline put(cpu)
@@ -58,7 +61,12 @@ inline put(cpu)
 #ifndef NO_C
 	flush(cpu);
 #endif
-	pending[cpu] = pending[cpu] - 1;
+	pending[cpu] = pending[cpu] - 1
+}
+
+/* With preemption on. */
+inline wake(cpu)
+{
 #ifndef NO_WAKE_MB
 	flush(cpu);
 #endif
@@ -88,16 +96,19 @@ proctype user(byte cpu, other)
 		atomic { !busy[other] -> busy[other] = 1 }
 		wrote[other] = 1;
 		put(other);
-		busy[other] = 0
+		busy[other] = 0;
+		wake(other)
 	:: else ->
 #ifdef UNDO_ELSEWHERE
 		busy[cpu] = 0;
 		atomic { !busy[other] -> busy[other] = 1 }
 		put(other);
-		busy[other] = 0
+		busy[other] = 0;
+		wake(other)
 #else
 		put(cpu);
-		busy[cpu] = 0
+		busy[cpu] = 0;
+		wake(cpu)
 #endif
 	fi
 }
