@@ -124,6 +124,8 @@ MUTANTS = {
                         "		this_cpu_dec(*shrinker->scaleswap_refs);\n", "", "kunit/*"),
     "shrinkref-taken-back-unseen": ("mm/scaleswap/shrinkref.c", "	if (!live)\n"
                                     "		ssw_shrinker_wake(shrinker);\n", "", "kunit/*"),
+    "shrinkref-online-only": ("mm/scaleswap/shrinkref.c", "	for_each_possible_cpu(cpu)",
+                              "	for_each_online_cpu(cpu)", "kunit/*"),
     "shrinkref-of-this-cpu": ("mm/scaleswap/shrinkref.c", "	for_each_possible_cpu(cpu)\n"
                               "		sum += READ_ONCE(*per_cpu_ptr(shrinker->scaleswap_refs, cpu));\n",
                               "	cpu = 0;\n	sum = READ_ONCE(*raw_cpu_ptr(shrinker->scaleswap_refs));\n", "kunit/*"),

@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -166,6 +167,38 @@ static void ssw_test_shrinkref_callback(struct kunit *test)
 	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&t->freed, SSW_TEST_PATIENCE), 0);
 }
 
+/* What a CPU has counted stays in the sum while it is offline. */
+static void ssw_test_shrinkref_offline(struct kunit *test)
+{
+	struct ssw_test_shrinkref *t = ssw_test_shrinkref(test);
+	int first = cpumask_first(cpu_online_mask), last = cpumask_last(cpu_online_mask);
+	bool gone;
+
+	if (first == last || !cpu_is_hotpluggable(last)) {
+		shrinker_free(t->shrinker);
+		kunit_skip(test, "no CPU can go offline");
+	}
+	shrinker_register(t->shrinker);
+	/* So that no reclaim of this guest waits. */
+	complete_all(&t->leave);
+	/* Two are taken on that CPU, and one is dropped on it. */
+	for (int i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test, smp_call_on_cpu(last, ssw_test_get, t, false), 0);
+	KUNIT_EXPECT_EQ(test, t->got, 2);
+	KUNIT_EXPECT_EQ(test, smp_call_on_cpu(last, ssw_test_put, t, false), 0);
+	gone = !remove_cpu(last);
+	KUNIT_EXPECT_TRUE_MSG(test, gone, "CPU %d stays", last);
+	queue_work(system_unbound_wq, &t->free);
+	KUNIT_EXPECT_TRUE(test, ssw_test_gives_no_more(t));
+	KUNIT_EXPECT_EQ_MSG(test, wait_for_completion_timeout(&t->freed, SSW_TEST_MOMENT), 0,
+			    "freed with a reference of CPU %d", last);
+	KUNIT_EXPECT_EQ(test, smp_call_on_cpu(first, ssw_test_put, t, false), 0);
+	KUNIT_EXPECT_NE_MSG(test, wait_for_completion_timeout(&t->freed, SSW_TEST_PATIENCE), 0,
+			    "not freed without references");
+	if (gone)
+		KUNIT_EXPECT_EQ(test, add_cpu(last), 0);
+}
+
 struct ssw_test_waker {
 	struct wait_bit_queue_entry entry;
 	struct task_struct *task;
@@ -223,6 +256,7 @@ static void ssw_test_shrinkref_wake(struct kunit *test)
 static struct kunit_case ssw_test_shrinkref_cases[] = {
 	KUNIT_CASE(ssw_test_shrinkref_cpus),
 	KUNIT_CASE(ssw_test_shrinkref_callback),
+	KUNIT_CASE(ssw_test_shrinkref_offline),
 	KUNIT_CASE(ssw_test_shrinkref_wake),
 	{}
 };
