@@ -173,32 +173,97 @@ on_zswap() {
 	return $ret
 }
 
-# A file system has a shrinker, and this group's inodes are on its lists: reclaim of the group
-# calls it, and umount waits until no CPU does.
-file_systems_that_go() {
-	local dev=${SSW_BDEVS%% *} ret=0
-	[ -n "$dev" ] || return 4
-	each_cpu_has_one || return 1
-	mkdir -p /tmp/ssw-gone
-	rm -f /tmp/ssw-gone.stop /tmp/ssw-gone.rounds
-	mkfs.ext4 -q -F -O ^has_journal "$dev" || fail "mkfs" || return 1
+# Mounts a drive and unmounts it until told to stop, in the group of the workload.
+GONE=/tmp/ssw-gone
+
+# gone_clean DEVICE - leave nothing mounted, and no file system, however the test has ended
+gone_clean() {
+	local i loop
+	touch $GONE.stop
+	loop=$(cat $GONE.pid 2>/dev/null)
+	# It may be in the middle of a round. It ends by itself, but a defect may keep it in umount.
+	for ((i = 0; i < 600; i++)); do
+		[ -n "$loop" ] && kill -0 "$loop" 2>/dev/null || break
+		sleep 0.1
+	done
+	! grep -q " $GONE " /proc/mounts || umount $GONE || umount -l $GONE
+	rm -rf $GONE $GONE.*
+	rmdir $CG/ssw-work 2>/dev/null
+	wipefs -qa "$1" 2>/dev/null || dd if=/dev/zero of="$1" bs=4096 count=16 2>/dev/null
+}
+
+# mounts_beside_reclaim DEVICE - a file system has a shrinker, and this group's inodes are on its
+# lists: reclaim of the group calls it, and umount waits until no CPU does.
+mounts_beside_reclaim() {
+	local rounds
+	mkdir -p $GONE
+	rm -f $GONE.*
+	mkfs.ext4 -q -F -O ^has_journal "$1" || fail "mkfs" || return 1
 	# shellcheck disable=SC2016
 	in_group 24 bash -c '
-		while [ ! -e /tmp/ssw-gone.stop ]; do
-			mount "$0" /tmp/ssw-gone || exit 1
-			for i in {1..60}; do echo >/tmp/ssw-gone/$i; done
-			for i in {1..30}; do read -r x </tmp/ssw-gone/$i; done
-			umount /tmp/ssw-gone || exit 2
-			echo >>/tmp/ssw-gone.rounds
+		dev=$0 gone=$1 stamp=$2
+		while [ ! -e $gone.stop ]; do
+			mount "$dev" $gone || exit 1
+			for i in {1..60}; do echo >$gone/$i; done
+			for i in {1..30}; do read -r x <$gone/$i; done
+			umount $gone || exit 2
+			echo >>$gone.rounds
 		done &
-		"$1" --quiet --size 64 --procs 4 --random --passes 2
+		echo $! >$gone.pid
+		"$stamp" --quiet --size 64 --procs 4 --random --passes 2
 		ret=$?
-		touch /tmp/ssw-gone.stop
+		touch $gone.stop
 		wait $! || ret=1$?
-		exit $ret' "$dev" "$DIR/stamp" || fail "exit status $?" || ret=1
-	[ "$(wc -l </tmp/ssw-gone.rounds)" -ge 3 ] || fail "mounted $(wc -l </tmp/ssw-gone.rounds) times" || ret=1
-	rm -rf /tmp/ssw-gone*
-	wipefs -qa "$dev" 2>/dev/null || dd if=/dev/zero of="$dev" bs=4096 count=16 2>/dev/null
+		exit $ret' "$1" $GONE "$DIR/stamp" || fail "exit status $?" || return 1
+	rounds=$(cat $GONE.rounds 2>/dev/null | wc -l)
+	[ "$rounds" -ge 3 ] || fail "mounted $rounds times"
+}
+
+file_systems_that_go() {
+	local dev=${SSW_BDEVS%% *}
+	[ -n "$dev" ] || return 4
+	each_cpu_has_one || return 1
+	# shellcheck disable=SC2064 # a test runs in a shell of its own
+	trap "gone_clean $dev" EXIT
+	mounts_beside_reclaim "$dev"
+}
+
+# cpus_go_and_come RANGE... - until $GONE.stop is there, one at a time; none stays away
+cpus_go_and_come() {
+	local c n=0 on
+	while [ ! -e $GONE.stop ]; do
+		for c in "$@"; do
+			on=/sys/devices/system/cpu/cpu$c/online
+			if echo 0 >$on 2>/dev/null; then
+				n=$((n + 1))
+				sleep 0.1
+			fi
+			echo 1 >$on || { echo "CPU $c does not come back"; return 1; }
+		done
+	done
+	[ $n -ge 3 ] || fail "CPUs went offline $n times"
+}
+
+# What a CPU has counted before it went is still in the sum for which umount waits, and a task
+# that is in a shrinker meanwhile drops its reference elsewhere.
+file_systems_and_cpus_that_go() {
+	local dev=${SSW_BDEVS%% *} c ret=0 cpus=()
+	[ -n "$dev" ] || return 4
+	for c in $(online_cpus); do
+		[ ! -e /sys/devices/system/cpu/cpu"$c"/online ] || cpus+=("$c")
+	done
+	# CPU 0 may be one of them
+	[ "${#cpus[@]}" -lt "$(online_cpus | wc -l)" ] || unset "cpus[0]"
+	[ "${#cpus[@]}" -gt 0 ] || return 4
+	each_cpu_has_one || return 1
+	# shellcheck disable=SC2064 # a test runs in a shell of its own
+	trap "touch $GONE.stop; wait; gone_clean $dev" EXIT
+	rm -f $GONE.*
+	cpus_go_and_come "${cpus[@]}" &
+	c=$!
+	mounts_beside_reclaim "$dev" || ret=1
+	touch $GONE.stop
+	wait $c || ret=1
 	return $ret
 }
 
@@ -232,7 +297,8 @@ verified_by_stress_ng() {
 
 TESTS="sees_a_mix_up pinned_use_own_area threads_pinned threads_that_move procs_random_rewrite
 copy_on_write shared_memory file_on_tmpfs huge_pages more_areas_than_cpus more_cpus_than_areas
-spill_over plain_beside_percore on_zswap file_systems_that_go charges_end_at_nought verified_by_stress_ng"
+spill_over plain_beside_percore on_zswap file_systems_that_go file_systems_and_cpus_that_go
+charges_end_at_nought verified_by_stress_ng"
 
 ktap_print_header
 # shellcheck disable=SC2086
