@@ -18,7 +18,8 @@ and it first writes all pages (swap_out), checks and rewrites them in random ord
 reads them in order while those in memory are clean (swap_in). The second step is repeated with
 other T, and with other Q, by which CPUs' clocks may differ; with few CPUs also other seeds.
 
-Writes bench/results/parallel.json and parallel.svg. It can be stopped at any time: what was
+Writes bench/results/parallel.json and parallel.svg; with --set 'config="lockstat"', for the time that CPUs
+wait for locks, parallel-locks.json. It can be stopped at any time: what was
 measured is kept below BUILD, and the same command goes on from there, unless the kernels
 changed. As many guests as the host has CPUs run at once.
 Ends with 0 if every guest ended well and every page was right, else 1; 2: could not run.
@@ -83,6 +84,11 @@ def part(cpus):
     return max(1, cpus // 32)
 
 
+def with_locks(p):
+    """lock_stat is not cleared between steps, and a step that is not in parallel time would be in it."""
+    return p["config"] == "lockstat"
+
+
 def phases(p, cpus):
     """What swapload does; the window of each, as {window: (what, T, Q)}."""
     # many CPUs go over a part of their pages
@@ -92,6 +98,8 @@ def phases(p, cpus):
     for w, (t, q) in enumerate(p["others"], 4):
         steps.append(f"{mix}@{w}=both")
         windows[w] = ("both", t, q)
+    if with_locks(p):
+        return steps, windows
     # after it, what is in memory is clean
     steps += ["read=settle", f"read/{part(cpus)}@3=swap_in"]
     windows[3] = ("swap_in", *MAIN)
@@ -143,7 +151,7 @@ def options(p, column, load, cpus):
                 # an area holds all pages of its CPU, and some that are cached twice
                 total_mb=max(16, math.ceil(2 * pages_mb)), max_mb=pages_mb / 2, pages=pages * cpus,
                 # what processes lock: code, stack, results, page tables
-                own_mb=1 + 0.5 * cpus,
+                own_mb=1 + 0.5 * cpus, locks=with_locks(p),
                 phases=phases(p, cpus)[0])
 
 
@@ -256,11 +264,19 @@ def rows_of(column, load, cpus, seed, result, commit=None):
             row["line_ns_by_function"] = each("insn", 1)
             row["lines_by_data"] = each("data", 0)
             for name, moved in ((1, "pages_out"), (3, "pages_in")):
+                if name not in steps:
+                    continue
                 step, lines = steps[name], result["lines"][str(name)]
                 row[step["name"]] = {
                     "kpages_s": round(step[moved] * 1e6 / step["ns"], 1), "pages": step[moved],
                     **{f"{k}_us": round(step[f"fault_{k}_ns"] / 1000, 2) for k in ("avg", "p50", "p99", "p999")},
                     "lines_per_page": round(lines["transfers"] / step[moved], 2) if step[moved] else None}
+            if "locks" in result:
+                # of both steps, that is
+                ns = cpus * sum(x["ns"] for x in steps.values())
+                row["waiting_percent"] = {k: round(v["wait_us"] * 1e5 / ns, 3) for k, v in result["locks"].items()}
+                row["waiting_percent"]["all locks"] = round(result["all_wait_us"] * 1e5 / ns, 3)
+                row["contentions"] = {k: v["contentions"] for k, v in result["locks"].items()}
         out.append(row)
     return out
 
@@ -277,7 +293,7 @@ def plan(p, columns, loads, cpus):
             for column in columns:
                 if load == "shared" or not column.startswith("on-less-"):
                     yield column, load, n, p["seed"]
-    for seed in p["other_seeds"] if "shared" in loads else ():
+    for seed in p["other_seeds"] if "shared" in loads and not with_locks(p) else ():
         for n in sorted(cpus):
             for column in columns:
                 if n <= SEEDS_CPUS and column in COMPARED:
@@ -288,7 +304,7 @@ def settings(p, column, load, seed):
     """Other T and Q where they decide something: it takes twice as long."""
     here = dict(p, seed=seed)
     del here["other_seeds"]
-    if load != "shared" or column not in COMPARED or seed != p["seed"]:
+    if load != "shared" or column not in COMPARED or seed != p["seed"] or with_locks(p):
         here["others"] = []
     return here
 
@@ -324,7 +340,7 @@ def run(work, p, todo, kernels, store, jobs):
                 row = next(x for x in rows_of(*job, r) if (x["t_ns"], x["quantum"]) == MAIN)
                 text = (f"{r['host_seconds']:.0f} s, {row['kfaults_s']:,.1f} kfaults/s, avg {row['avg_us']} us, "
                         f"p50 {row['p50_us']}, out {row['swap_out']['kpages_s']:,.1f} k/s, "
-                        f"in {row['swap_in']['kpages_s']:,.1f} k/s, "
+                        f"in {row.get('swap_in', {}).get('kpages_s', 0):,.1f} k/s, "
                         f"{row['lines_per_fault']} lines a fault")
             say(f"parallel {done}/{len(todo)}: {column}, {load}, {n} CPUs, seed {seed}: {text}")
 
@@ -357,11 +373,12 @@ def write(out, p, rows):
             "fault, by the time stamp counter; lines: transfers of a line from another CPU, over the number of faults",
             "killed: how many guests before this one ended because their kernel killed the load for want of memory; each time, "
             "100 is added to the seed of the load's random numbers",
-            "swap_out: all pages are written for the first time; swap_in: read in order while those in memory are clean"],
+            "swap_out: all pages are written for the first time; swap_in: read in order while those in memory are clean",
+            "waiting_percent (kernels with lock_stat): of the time of all CPUs in swap_out and both"],
     }
     runs = [x for *job, r in rows for x in rows_of(*job, r["result"], r["repository"])]
     s.OUT = out
-    s.write_json("parallel.json", {"meta": meta, "runs": runs}, ["runs"])
+    s.write_json("parallel-locks.json" if with_locks(p) else "parallel.json", {"meta": meta, "runs": runs}, ["runs"])
 
 
 def numbers(text):

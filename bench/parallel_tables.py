@@ -5,6 +5,8 @@ import statistics
 import tables as t
 
 FILE = "parallel.json"
+LOCKS_FILE = "parallel-locks.json"
+LOCKS = {"lru_lock": "`lru_lock`", "si->lock": "`si->lock`"}
 KERNELS = {"base": "base kernel", "mglru": "base, MGLRU", "linux-7.2": "Linux 7.2", "on": "`scaleswap=on`",
            "on-less-core": "on, plain areas", "on-less-lru": "on, no LRU shards", "on-less-fault": "on, no critical faults"}
 LOADS = {"shared": "processes, one cgroup", "threads": "threads of one process", "apart": "processes, a cgroup each",
@@ -161,3 +163,14 @@ def table_parallel_paper():
         rows.append([f"{what}: times {how}", paper,
                      t.spread({"median": statistics.median(v), "min": min(v), "max": max(v)}, "{:.1f}".format)])
     return t.markdown(["", "paper, 128 cores, over Linux 6.6.8", f"`scaleswap=on`, {cpus} CPUs, over the base kernel"], rows) + t.source(FILE)
+
+
+def table_parallel_locks():
+    """The paper's Table 5: of the time of all CPUs, what lock_stat counts as waiting."""
+    runs = sorted(t.data(LOCKS_FILE)["runs"], key=lambda r: (r["cpus"], list(KERNELS).index(r["kernel"])))
+    waits = [r["waiting_percent"] for r in runs]
+    rows = [[title, *[f"{w[lock]:.1f}" for w in waits]] for lock, title in LOCKS.items()]
+    rows.append(["other locks", *[f"{w['all locks'] - sum(w[k] for k in LOCKS):.1f}" for w in waits]])
+    rows.append(["all locks", *[f"{w['all locks']:.1f}" for w in waits]])
+    head_ = ["% of the CPUs' time", *[f"{KERNELS[r['kernel']]}, {r['cpus']} CPUs" for r in runs]]
+    return t.markdown(head_, rows) + t.source(LOCKS_FILE)

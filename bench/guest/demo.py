@@ -65,14 +65,14 @@ def lock_reset():
         f.write("0")
 
 
-def lock_stat():
+def lock_stat(path=LOCK_STAT):
     """{name: [contentions, acquisitions, [places that waited], us waited]}, and whether it
     still counts.
 
     Lines of one name are added up: the read and the write side of a lock, and classes
     from the tenth of a name on, whose number the kernel cuts off.
     """
-    text = read(LOCK_STAT)
+    text = read(path)
     locks = {}
     name = None
     for line in text.splitlines():

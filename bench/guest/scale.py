@@ -26,6 +26,7 @@ GROUP = "/sys/fs/cgroup/w"
 FILLERS = "/sys/fs/cgroup/fill"
 NULLB = "/sys/kernel/config/nullb"
 TRACE = "/sys/kernel/tracing"
+SAVED = "/lock_stat"
 BIND = "/proc/sys/vm/scaleswap/bind"
 # the base kernel has no more types than that
 PLAIN_AREAS = 23
@@ -299,6 +300,7 @@ def part_parallel(o):
                        completion_ns=o["device_us"] * 1000 or None, depth=o["depth"])
     for d in devs:
         g.run("mkswap", d)
+    names, control = calibrate(devs[0]) if o["locks"] else (None, None)
     areas_on(o, devs)
     write("/proc/sys/vm/page-cluster", 0)
     more, held = [], None
@@ -329,7 +331,15 @@ def part_parallel(o):
     # step begins with a flush of all groups.
     more += ["--read-before", "/sys/fs/cgroup/memory.stat"]
     at_start = g.vmstat()
+    if o["locks"]:
+        more += ["--lock-stat", SAVED]
     result = load(o, o["seed"], o["phases"], group, workers, more)
+    if o["locks"]:
+        locks, works = g.lock_stat(SAVED)
+        if not works:
+            g.fail("lock_stat ended itself meanwhile")
+        result.update(locks=pick(locks, names), control=control, all_wait_us=round(sum(v[3] for v in locks.values()), 1),
+                      most_waited=[[k, v[1], v[0], round(v[3], 1)] for k, v in sorted(locks.items(), key=lambda x: -x[1][3])[:24]])
     moved = g.delta(g.vmstat(), at_start)
     result.update(warm_up=warm["phases"], held_pages=held.pages if held else 0,
                   areas={"n": len(devs), "foreign": sum(a["allocs_foreign"] for a in area_delta(before[0]).values())},

@@ -45,6 +45,7 @@
 #define MAX_WORKERS	256
 #define MAX_WINDOW	29
 #define MAX_PHASES	64
+#define LOCK_STAT	"/proc/lock_stat"
 /* Latencies: SUB buckets for each power of two, so within 1/SUB of the truth. */
 #define SUB_BITS	6
 #define SUB		(1u << SUB_BITS)
@@ -80,7 +81,7 @@ static struct {
 	size_t pages;
 	bool parts;		/* some phase is a part of a pass, so pages differ in generation */
 	uint64_t seed;
-	const char *cgroup, *cgroup_each, *fill_area, *read_before;
+	const char *cgroup, *cgroup_each, *fill_area, *read_before, *lock_stat;
 	struct phase phases[MAX_PHASES];
 	unsigned int nphases;
 } opt = { .workers = 1, .seed = 1 };
@@ -563,6 +564,32 @@ static void watch_workers(void)
 		die("sigaction: %s", strerror(errno));
 }
 
+static void clear_lock_stat(void)
+{
+	int fd = open(LOCK_STAT, O_WRONLY);
+
+	if (fd < 0 || write(fd, "0", 1) != 1)
+		die("%s: %s", LOCK_STAT, strerror(errno));
+	close(fd);
+}
+
+/* While all workers wait: when they end, they free what they have, outside of any window. */
+static void save_lock_stat(const char *path)
+{
+	int from = open(LOCK_STAT, O_RDONLY), to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	ssize_t n = -1;
+
+	if (from < 0 || to < 0)
+		die("%s, %s: %s", LOCK_STAT, path, strerror(errno));
+	while ((n = read(from, file_text, sizeof(file_text))) > 0)
+		if (write(to, file_text, n) != n)
+			die("%s: cannot write", path);
+	if (n < 0)
+		die("%s: %s", LOCK_STAT, strerror(errno));
+	close(from);
+	close(to);
+}
+
 static void parent(pid_t *pids, pthread_t *threads)
 {
 	uint64_t wrong = 0, verified = 0;
@@ -583,6 +610,8 @@ static void parent(pid_t *pids, pthread_t *threads)
 			die("%s: %s", opt.read_before, strerror(errno));
 		vmstat(&in0, &out0);
 		irqs = interrupts();
+		if (opt.lock_stat && !i)
+			clear_lock_stat();
 		meet();
 		t = now_ns();
 		if (p->kind == OUT) {
@@ -592,6 +621,8 @@ static void parent(pid_t *pids, pthread_t *threads)
 		}
 		t = now_ns() - t;
 		meet();
+		if (opt.lock_stat && i == opt.nphases - 1)
+			save_lock_stat(opt.lock_stat);
 		meet();
 		vmstat(&in1, &out1);
 		print_phase(p, t, in1 - in0, out1 - out0, interrupts() - irqs);
@@ -673,7 +704,7 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: swapload --procs N | --threads N --pages PER-WORKER [--seed S] [--cgroup DIR]\n"
-		"                [--cgroup-each DIR] [--read-before FILE] PHASE...\n"
+		"                [--cgroup-each DIR] [--read-before FILE] [--lock-stat FILE] PHASE...\n"
 		"       swapload --cpu C --fill-area SYSFS-DIR\n"
 		"PHASE is KIND[:PASSES][/PART][@WINDOW][=NAME]; each pass is over 1/PART of the pages; KIND is\n"
 		"  fill     write every page, in order     read     read every page, in order\n"
@@ -682,7 +713,8 @@ static void usage(void)
 		"  out      page everything out (with --cgroup)\n"
 		"With --cgroup-each, process N is in the group DIR/N. FILE is read before each phase, such as\n"
 		"memory.stat, which has the kernel add up its statistics. A window is what the plugins\n"
-		"insncount.c and lines.c count between its markers, 1 to 29.\n");
+		"insncount.c and lines.c count between its markers, 1 to 29. --lock-stat writes what lock_stat\n"
+		"counted in all phases.\n");
 	exit(2);
 }
 
@@ -772,6 +804,8 @@ int main(int argc, char **argv)
 			opt.cgroup_each = argv[++i];
 		else if (!strcmp(argv[i], "--read-before"))
 			opt.read_before = argv[++i];
+		else if (!strcmp(argv[i], "--lock-stat"))
+			opt.lock_stat = argv[++i];
 		else if (!strcmp(argv[i], "--fill-area"))
 			opt.fill_area = argv[++i];
 		else
