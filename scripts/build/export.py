@@ -87,6 +87,10 @@ PIECES = (
      "mm/scaleswap: count references on shrinkers on each CPU",
      "Reclaim takes a reference on each shrinker that it calls, for every few\n"
      "pages. Let each CPU count for itself, and let shrinker_free() sum up."),
+    (2, ("mm/scaleswap/anon_vma.h",),
+     "mm/scaleswap: lock an anon_vma without a loop",
+     "Threads that share a VMA have one anon_vma, whose lock reclaim takes for\n"
+     "each page. Let CPUs that take it for reading not make each other try again."),
     (2, ("mm/scaleswap/io.c",),
      "mm/scaleswap: write adjacent pages in one bio",
      "A CPU's own area gives reclaim slots that are adjacent on the device.\n"

@@ -118,6 +118,11 @@ MUTANTS = {
     "shrinkref-not-drained": ("mm/shrinker.c", "		scaleswap_shrinker_drain(shrinker);\n", "", "kunit/*"),
     "shrinkref-given-late": ("mm/scaleswap/shrinkref.c", "	live = refcount_read(&shrinker->refcount);",
                              "	live = true;", "kunit/*"),
+    "rwsem-not-taken-back": ("kernel/locking/rwsem.c", "		tmp = atomic_long_add_return_release(-RWSEM_READER_BIAS, &sem->count);\n"
+                             "		if (unlikely((tmp & (RWSEM_LOCK_MASK|RWSEM_FLAG_WAITERS)) ==\n"
+                             "			      RWSEM_FLAG_WAITERS)) {", "		if (0) {", "kunit/*"),
+    "rwsem-beside-a-writer": ("kernel/locking/rwsem.c", "	ret = rwsem_read_trylock(sem, &tmp);\n	if (!ret) {",
+                              "	ret = rwsem_read_trylock(sem, &tmp) || 1;\n	if (!ret) {", "kunit/*"),
     "shrinkref-no-wake": ("mm/scaleswap/shrinkref.c", "	if (unlikely(!refcount_read(&shrinker->refcount)))\n"
                           "		wake_up_var(shrinker);\n", "", "kunit/*"),
     "shrinkref-stays": ("mm/scaleswap/shrinkref.c", "	if (!live)\n"

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ScaleSwap: a call from mm/rmap.c.
+ */
+#ifndef _MM_SCALESWAP_ANON_VMA_H
+#define _MM_SCALESWAP_ANON_VMA_H
+
+#include <linux/rmap.h>
+#include <linux/rwsem.h>
+#include <linux/scaleswap.h>
+
+/**
+ * scaleswap_anon_vma_trylock - as anon_vma_trylock_read(), without a loop
+ * @root: the root of an anon_vma; it may have been freed and be another one's root by now
+ *
+ * Threads that share a VMA have one anon_vma for all their pages there. Whoever reclaims one of
+ * these pages takes this lock for reading, twice for a page. down_read_trylock() reads the count
+ * and exchanges it, again and again until no other CPU came in between. With 64 CPUs that is the
+ * longest wait of a fault. down_read_trylock_once() adds to the count, as down_read() does.
+ *
+ * Context: RCU read side; task context, interrupts on.
+ * Return: 1 if the caller has the lock, 0 if a task has it for writing or waits for it.
+ */
+static inline int scaleswap_anon_vma_trylock(struct anon_vma *root)
+{
+	if (scaleswap_on())
+		return down_read_trylock_once(&root->rwsem);
+	return down_read_trylock(&root->rwsem);
+}
+
+#endif /* _MM_SCALESWAP_ANON_VMA_H */

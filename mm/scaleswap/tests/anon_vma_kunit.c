@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of down_read_trylock_once(), by which reclaim locks an anon_vma: readers do not keep
+ * each other out, writers do, and no writer waits for a reader that has failed.
+ */
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/rwsem.h>
+
+#include "../anon_vma.h"
+
+/* For what has to come. A busy host may take its time. */
+#define SSW_TEST_PATIENCE	(120 * HZ)
+#define SSW_TEST_READERS	3
+#define SSW_TEST_WRITES		400
+
+struct ssw_test_rwsem {
+	struct rw_semaphore sem;
+	struct completion waits, wrote, done;
+	atomic_t left;
+	bool stop;
+	/* Two that writers change one after the other, and what readers found. */
+	unsigned int first, second;
+	atomic_t torn;
+};
+
+static struct ssw_test_rwsem *ssw_test_rwsem(struct kunit *test)
+{
+	struct ssw_test_rwsem *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	init_rwsem(&t->sem);
+	init_completion(&t->waits);
+	init_completion(&t->wrote);
+	init_completion(&t->done);
+	return t;
+}
+
+/* Somebody has it for reading, or for writing, or nobody. */
+static void ssw_test_rwsem_alone(struct kunit *test)
+{
+	struct ssw_test_rwsem *t = ssw_test_rwsem(test);
+
+	KUNIT_ASSERT_EQ(test, down_read_trylock_once(&t->sem), 1);
+	KUNIT_EXPECT_EQ(test, down_write_trylock(&t->sem), 0);
+	KUNIT_ASSERT_EQ(test, down_read_trylock_once(&t->sem), 1);
+	up_read(&t->sem);
+	KUNIT_EXPECT_EQ(test, down_write_trylock(&t->sem), 0);
+	up_read(&t->sem);
+
+	KUNIT_ASSERT_EQ(test, down_write_trylock(&t->sem), 1);
+	for (int i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, down_read_trylock_once(&t->sem), 0);
+	up_write(&t->sem);
+	/* Those that failed have left nothing behind. */
+	KUNIT_ASSERT_EQ(test, down_write_trylock(&t->sem), 1);
+	up_write(&t->sem);
+	KUNIT_EXPECT_FALSE(test, rwsem_is_locked(&t->sem));
+}
+
+static int ssw_test_write_once(void *arg)
+{
+	struct ssw_test_rwsem *t = arg;
+
+	complete(&t->waits);
+	down_write(&t->sem);
+	up_write(&t->sem);
+	complete(&t->wrote);
+	return 0;
+}
+
+/* A writer that waits comes next. */
+static void ssw_test_rwsem_waiter(struct kunit *test)
+{
+	struct ssw_test_rwsem *t = ssw_test_rwsem(test);
+	struct task_struct *writer;
+	unsigned long end = jiffies + SSW_TEST_PATIENCE;
+	int got;
+
+	KUNIT_ASSERT_EQ(test, down_read_trylock_once(&t->sem), 1);
+	writer = kthread_run(ssw_test_write_once, t, "ssw_test_rwsem");
+	if (IS_ERR(writer)) {
+		up_read(&t->sem);
+		KUNIT_FAIL(test, "no thread");
+		return;
+	}
+	wait_for_completion(&t->waits);
+	while ((got = down_read_trylock_once(&t->sem)) && time_before(jiffies, end)) {
+		up_read(&t->sem);
+		msleep(20);
+	}
+	KUNIT_EXPECT_EQ_MSG(test, got, 0, "readers come before a writer that waits");
+	if (got)
+		up_read(&t->sem);
+	up_read(&t->sem);
+	KUNIT_EXPECT_NE_MSG(test, wait_for_completion_timeout(&t->wrote, SSW_TEST_PATIENCE), 0,
+			    "the writer still waits");
+}
+
+static int ssw_test_read(void *arg)
+{
+	struct ssw_test_rwsem *t = arg;
+
+	while (!READ_ONCE(t->stop)) {
+		if (down_read_trylock_once(&t->sem)) {
+			if (READ_ONCE(t->first) != READ_ONCE(t->second))
+				atomic_inc(&t->torn);
+			up_read(&t->sem);
+		}
+		cond_resched();
+	}
+	if (atomic_dec_and_test(&t->left))
+		complete(&t->done);
+	return 0;
+}
+
+static int ssw_test_write(void *arg)
+{
+	struct ssw_test_rwsem *t = arg;
+
+	for (int i = 0; i < SSW_TEST_WRITES; i++) {
+		down_write(&t->sem);
+		WRITE_ONCE(t->first, t->first + 1);
+		cond_resched();
+		WRITE_ONCE(t->second, t->second + 1);
+		up_write(&t->sem);
+		cond_resched();
+	}
+	complete(&t->wrote);
+	return 0;
+}
+
+/* With readers that mostly fail, a writer gets through, and is alone. */
+static void ssw_test_rwsem_stress(struct kunit *test)
+{
+	struct ssw_test_rwsem *t = ssw_test_rwsem(test);
+	bool wrote = false;
+
+	for (int i = 0; i < SSW_TEST_READERS; i++)
+		if (!IS_ERR(kthread_run(ssw_test_read, t, "ssw_test_rwsem")))
+			atomic_inc(&t->left);
+	/* Until here none of them ends, so none is the last one. */
+	if (!IS_ERR(kthread_run(ssw_test_write, t, "ssw_test_rwsem")))
+		wrote = wait_for_completion_timeout(&t->wrote, SSW_TEST_PATIENCE);
+	WRITE_ONCE(t->stop, true);
+	if (atomic_read(&t->left))
+		wait_for_completion(&t->done);
+	KUNIT_EXPECT_TRUE_MSG(test, wrote, "a writer waits");
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->torn), 0);
+	if (wrote)
+		KUNIT_EXPECT_FALSE(test, rwsem_is_locked(&t->sem));
+}
+
+static struct kunit_case ssw_test_rwsem_cases[] = {
+	KUNIT_CASE(ssw_test_rwsem_alone),
+	KUNIT_CASE(ssw_test_rwsem_waiter),
+	KUNIT_CASE(ssw_test_rwsem_stress),
+	{}
+};
+
+static struct kunit_suite ssw_test_rwsem_suite = {
+	.name = "scaleswap_anon_vma",
+	.test_cases = ssw_test_rwsem_cases,
+};
+kunit_test_suite(ssw_test_rwsem_suite);
