@@ -119,7 +119,7 @@ MUTANTS = {
     "shrinkref-given-late": ("mm/scaleswap/shrinkref.c", "	live = refcount_read(&shrinker->refcount);",
                              "	live = true;", "kunit/*"),
     "rwsem-not-taken-back": ("kernel/locking/rwsem.c", "		tmp = atomic_long_add_return_release(-RWSEM_READER_BIAS, &sem->count);\n"
-                             "		if (unlikely((tmp & (RWSEM_LOCK_MASK|RWSEM_FLAG_WAITERS)) ==\n"
+                             "		if (unlikely((tmp & (RWSEM_LOCK_MASK | RWSEM_FLAG_WAITERS)) ==\n"
                              "			      RWSEM_FLAG_WAITERS)) {", "		if (0) {", "kunit/*"),
     "rwsem-beside-a-writer": ("kernel/locking/rwsem.c", "	ret = rwsem_read_trylock(sem, &tmp);\n	if (!ret) {",
                               "	ret = rwsem_read_trylock(sem, &tmp) || 1;\n	if (!ret) {", "kunit/*"),

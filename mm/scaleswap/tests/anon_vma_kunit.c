@@ -165,4 +165,5 @@ static struct kunit_suite ssw_test_rwsem_suite = {
 	.name = "scaleswap_anon_vma",
 	.test_cases = ssw_test_rwsem_cases,
 };
+
 kunit_test_suite(ssw_test_rwsem_suite);
