@@ -18,13 +18,18 @@
  * and exchanges it, again and again until no other CPU came in between. With 64 CPUs that is the
  * longest wait of a fault. down_read_trylock_once() adds to the count, as down_read() does.
  *
+ * A try that fails writes, too, and is a reader for an instant. Reclaim that does not wait for the
+ * lock goes on to the next page, which may have the same one. So with many CPUs there would always
+ * be such a reader, and a writer that waits would never get the lock. Therefore no CPU tries
+ * while a task waits.
+ *
  * Context: RCU read side; task context, interrupts on.
  * Return: 1 if the caller has the lock, 0 if a task has it for writing or waits for it.
  */
 static inline int scaleswap_anon_vma_trylock(struct anon_vma *root)
 {
 	if (scaleswap_on())
-		return down_read_trylock_once(&root->rwsem);
+		return !rwsem_is_contended(&root->rwsem) && down_read_trylock_once(&root->rwsem);
 	return down_read_trylock(&root->rwsem);
 }
 

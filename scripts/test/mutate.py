@@ -123,6 +123,7 @@ MUTANTS = {
                              "			      RWSEM_FLAG_WAITERS)) {", "		if (0) {", "kunit/*"),
     "rwsem-beside-a-writer": ("kernel/locking/rwsem.c", "	ret = rwsem_read_trylock(sem, &tmp);\n	if (!ret) {",
                               "	ret = rwsem_read_trylock(sem, &tmp) || 1;\n	if (!ret) {", "kunit/*"),
+    "anon-vma-tries-beside-a-writer": ("mm/scaleswap/anon_vma.h", "!rwsem_is_contended(&root->rwsem) && ", "", "kunit/*"),
     "shrinkref-no-wake": ("mm/scaleswap/shrinkref.c", "	if (unlikely(!refcount_read(&shrinker->refcount)))\n"
                           "		wake_up_var(shrinker);\n", "", "kunit/*"),
     "shrinkref-stays": ("mm/scaleswap/shrinkref.c", "	if (!live)\n"

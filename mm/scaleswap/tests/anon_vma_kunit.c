@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of down_read_trylock_once(), by which reclaim locks an anon_vma: readers do not keep
- * each other out, writers do, and no writer waits for a reader that has failed.
+ * each other out, writers do, and no writer waits for a reader that has failed. Nor do readers
+ * that would fail keep a writer out.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/hrtimer.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
+#include <linux/rcupdate.h>
 #include <linux/rwsem.h>
 
 #include "../anon_vma.h"
@@ -16,15 +19,21 @@
 #define SSW_TEST_PATIENCE	(120 * HZ)
 #define SSW_TEST_READERS	3
 #define SSW_TEST_WRITES		400
+#define SSW_TEST_LOOKS		400
+#define SSW_TEST_LOOK_EVERY	ns_to_ktime(200 * NSEC_PER_USEC)
 
 struct ssw_test_rwsem {
-	struct rw_semaphore sem;
+	struct anon_vma root;
 	struct completion waits, wrote, done;
 	atomic_t left;
 	bool stop;
 	/* Two that writers change one after the other, and what readers found. */
 	unsigned int first, second;
 	atomic_t torn;
+	/* How often an interrupt looked at the lock, and saw another count than this. */
+	struct hrtimer look;
+	long count;
+	atomic_t looked, saw;
 };
 
 static struct ssw_test_rwsem *ssw_test_rwsem(struct kunit *test)
@@ -32,7 +41,7 @@ static struct ssw_test_rwsem *ssw_test_rwsem(struct kunit *test)
 	struct ssw_test_rwsem *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, t);
-	init_rwsem(&t->sem);
+	init_rwsem(&t->root.rwsem);
 	init_completion(&t->waits);
 	init_completion(&t->wrote);
 	init_completion(&t->done);
@@ -44,21 +53,21 @@ static void ssw_test_rwsem_alone(struct kunit *test)
 {
 	struct ssw_test_rwsem *t = ssw_test_rwsem(test);
 
-	KUNIT_ASSERT_EQ(test, down_read_trylock_once(&t->sem), 1);
-	KUNIT_EXPECT_EQ(test, down_write_trylock(&t->sem), 0);
-	KUNIT_ASSERT_EQ(test, down_read_trylock_once(&t->sem), 1);
-	up_read(&t->sem);
-	KUNIT_EXPECT_EQ(test, down_write_trylock(&t->sem), 0);
-	up_read(&t->sem);
+	KUNIT_ASSERT_EQ(test, down_read_trylock_once(&t->root.rwsem), 1);
+	KUNIT_EXPECT_EQ(test, down_write_trylock(&t->root.rwsem), 0);
+	KUNIT_ASSERT_EQ(test, down_read_trylock_once(&t->root.rwsem), 1);
+	up_read(&t->root.rwsem);
+	KUNIT_EXPECT_EQ(test, down_write_trylock(&t->root.rwsem), 0);
+	up_read(&t->root.rwsem);
 
-	KUNIT_ASSERT_EQ(test, down_write_trylock(&t->sem), 1);
+	KUNIT_ASSERT_EQ(test, down_write_trylock(&t->root.rwsem), 1);
 	for (int i = 0; i < 3; i++)
-		KUNIT_EXPECT_EQ(test, down_read_trylock_once(&t->sem), 0);
-	up_write(&t->sem);
+		KUNIT_EXPECT_EQ(test, down_read_trylock_once(&t->root.rwsem), 0);
+	up_write(&t->root.rwsem);
 	/* Those that failed have left nothing behind. */
-	KUNIT_ASSERT_EQ(test, down_write_trylock(&t->sem), 1);
-	up_write(&t->sem);
-	KUNIT_EXPECT_FALSE(test, rwsem_is_locked(&t->sem));
+	KUNIT_ASSERT_EQ(test, down_write_trylock(&t->root.rwsem), 1);
+	up_write(&t->root.rwsem);
+	KUNIT_EXPECT_FALSE(test, rwsem_is_locked(&t->root.rwsem));
 }
 
 static int ssw_test_write_once(void *arg)
@@ -66,8 +75,8 @@ static int ssw_test_write_once(void *arg)
 	struct ssw_test_rwsem *t = arg;
 
 	complete(&t->waits);
-	down_write(&t->sem);
-	up_write(&t->sem);
+	down_write(&t->root.rwsem);
+	up_write(&t->root.rwsem);
 	complete(&t->wrote);
 	return 0;
 }
@@ -80,22 +89,22 @@ static void ssw_test_rwsem_waiter(struct kunit *test)
 	unsigned long end = jiffies + SSW_TEST_PATIENCE;
 	int got;
 
-	KUNIT_ASSERT_EQ(test, down_read_trylock_once(&t->sem), 1);
+	KUNIT_ASSERT_EQ(test, down_read_trylock_once(&t->root.rwsem), 1);
 	writer = kthread_run(ssw_test_write_once, t, "ssw_test_rwsem");
 	if (IS_ERR(writer)) {
-		up_read(&t->sem);
+		up_read(&t->root.rwsem);
 		KUNIT_FAIL(test, "no thread");
 		return;
 	}
 	wait_for_completion(&t->waits);
-	while ((got = down_read_trylock_once(&t->sem)) && time_before(jiffies, end)) {
-		up_read(&t->sem);
+	while ((got = down_read_trylock_once(&t->root.rwsem)) && time_before(jiffies, end)) {
+		up_read(&t->root.rwsem);
 		msleep(20);
 	}
 	KUNIT_EXPECT_EQ_MSG(test, got, 0, "readers come before a writer that waits");
 	if (got)
-		up_read(&t->sem);
-	up_read(&t->sem);
+		up_read(&t->root.rwsem);
+	up_read(&t->root.rwsem);
 	KUNIT_EXPECT_NE_MSG(test, wait_for_completion_timeout(&t->wrote, SSW_TEST_PATIENCE), 0,
 			    "the writer still waits");
 }
@@ -105,10 +114,10 @@ static int ssw_test_read(void *arg)
 	struct ssw_test_rwsem *t = arg;
 
 	while (!READ_ONCE(t->stop)) {
-		if (down_read_trylock_once(&t->sem)) {
+		if (down_read_trylock_once(&t->root.rwsem)) {
 			if (READ_ONCE(t->first) != READ_ONCE(t->second))
 				atomic_inc(&t->torn);
-			up_read(&t->sem);
+			up_read(&t->root.rwsem);
 		}
 		cond_resched();
 	}
@@ -122,11 +131,11 @@ static int ssw_test_write(void *arg)
 	struct ssw_test_rwsem *t = arg;
 
 	for (int i = 0; i < SSW_TEST_WRITES; i++) {
-		down_write(&t->sem);
+		down_write(&t->root.rwsem);
 		WRITE_ONCE(t->first, t->first + 1);
 		cond_resched();
 		WRITE_ONCE(t->second, t->second + 1);
-		up_write(&t->sem);
+		up_write(&t->root.rwsem);
 		cond_resched();
 	}
 	complete(&t->wrote);
@@ -151,12 +160,78 @@ static void ssw_test_rwsem_stress(struct kunit *test)
 	KUNIT_EXPECT_TRUE_MSG(test, wrote, "a writer waits");
 	KUNIT_EXPECT_EQ(test, atomic_read(&t->torn), 0);
 	if (wrote)
-		KUNIT_EXPECT_FALSE(test, rwsem_is_locked(&t->sem));
+		KUNIT_EXPECT_FALSE(test, rwsem_is_locked(&t->root.rwsem));
+}
+
+static long ssw_test_count(struct ssw_test_rwsem *t)
+{
+#ifdef CONFIG_PREEMPT_RT
+	return atomic_read(&t->root.rwsem.rwbase.readers);
+#else
+	return atomic_long_read(&t->root.rwsem.count);
+#endif
+}
+
+static enum hrtimer_restart ssw_test_look(struct hrtimer *timer)
+{
+	struct ssw_test_rwsem *t = container_of(timer, struct ssw_test_rwsem, look);
+
+	if (ssw_test_count(t) != t->count)
+		atomic_inc(&t->saw);
+	atomic_inc(&t->looked);
+	hrtimer_forward_now(timer, SSW_TEST_LOOK_EVERY);
+	return HRTIMER_RESTART;
+}
+
+/*
+ * Reclaim that does not wait for the lock tries again with the next page. A writer that waits gets
+ * the lock in an instant without readers, and with many CPUs that try there is none, if those that
+ * fail are readers meanwhile. An interrupt sees it between the two writes of such a try.
+ */
+static void ssw_test_rwsem_quiet(struct kunit *test)
+{
+	struct ssw_test_rwsem *t = ssw_test_rwsem(test);
+	unsigned long end = jiffies + SSW_TEST_PATIENCE;
+	struct task_struct *writer;
+	int got = 0;
+
+	down_read(&t->root.rwsem);
+	writer = kthread_run(ssw_test_write_once, t, "ssw_test_rwsem");
+	if (IS_ERR(writer)) {
+		up_read(&t->root.rwsem);
+		KUNIT_FAIL(test, "no thread");
+		return;
+	}
+	while (!rwsem_is_contended(&t->root.rwsem) && time_before(jiffies, end))
+		msleep(20);
+	/* It has counted itself, and sleeps. */
+	msleep(100);
+	t->count = ssw_test_count(t);
+	hrtimer_init(&t->look, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	t->look.function = ssw_test_look;
+	hrtimer_start(&t->look, SSW_TEST_LOOK_EVERY, HRTIMER_MODE_REL_HARD);
+	while (!got && atomic_read(&t->looked) < SSW_TEST_LOOKS && time_before(jiffies, end)) {
+		rcu_read_lock();
+		for (int i = 0; i < 1000 && !got; i++)
+			got = scaleswap_anon_vma_trylock(&t->root);
+		rcu_read_unlock();
+		cond_resched();
+	}
+	hrtimer_cancel(&t->look);
+	KUNIT_EXPECT_EQ_MSG(test, got, 0, "a reader came before a writer that waits");
+	KUNIT_EXPECT_GE(test, atomic_read(&t->looked), SSW_TEST_LOOKS);
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&t->saw), 0, "tries that fail are readers");
+	if (got)
+		up_read(&t->root.rwsem);
+	up_read(&t->root.rwsem);
+	KUNIT_EXPECT_NE_MSG(test, wait_for_completion_timeout(&t->wrote, SSW_TEST_PATIENCE), 0,
+			    "the writer still waits");
 }
 
 static struct kunit_case ssw_test_rwsem_cases[] = {
 	KUNIT_CASE(ssw_test_rwsem_alone),
 	KUNIT_CASE(ssw_test_rwsem_waiter),
+	KUNIT_CASE(ssw_test_rwsem_quiet),
 	KUNIT_CASE(ssw_test_rwsem_stress),
 	{}
 };
