@@ -5,9 +5,27 @@
 #ifndef _MM_SCALESWAP_ANON_VMA_H
 #define _MM_SCALESWAP_ANON_VMA_H
 
+#include <linux/osq_lock.h>
 #include <linux/rmap.h>
 #include <linux/rwsem.h>
 #include <linux/scaleswap.h>
+
+/**
+ * scaleswap_anon_vma_awaited - does a task wait for the lock of an anon_vma, asleep or spinning?
+ * @root: the root of an anon_vma; it may have been freed and be another one's root by now
+ *
+ * Context: RCU read side. The answer may be out of date.
+ * Return: true if a task waits.
+ */
+static inline bool scaleswap_anon_vma_awaited(struct anon_vma *root)
+{
+#if defined(CONFIG_RWSEM_SPIN_ON_OWNER) && !defined(CONFIG_PREEMPT_RT)
+	/* A writer spins before it sleeps, and readers that come one after another keep it out. */
+	if (osq_is_locked(&root->rwsem.osq))
+		return true;
+#endif
+	return rwsem_is_contended(&root->rwsem);
+}
 
 /**
  * scaleswap_anon_vma_trylock - as anon_vma_trylock_read(), without a loop
@@ -29,7 +47,7 @@
 static inline int scaleswap_anon_vma_trylock(struct anon_vma *root)
 {
 	if (scaleswap_on())
-		return !rwsem_is_contended(&root->rwsem) && down_read_trylock_once(&root->rwsem);
+		return !scaleswap_anon_vma_awaited(root) && down_read_trylock_once(&root->rwsem);
 	return down_read_trylock(&root->rwsem);
 }
 

@@ -123,7 +123,11 @@ MUTANTS = {
                              "			      RWSEM_FLAG_WAITERS)) {", "		if (0) {", "kunit/*"),
     "rwsem-beside-a-writer": ("kernel/locking/rwsem.c", "	ret = rwsem_read_trylock(sem, &tmp);\n	if (!ret) {",
                               "	ret = rwsem_read_trylock(sem, &tmp) || 1;\n	if (!ret) {", "kunit/*"),
-    "anon-vma-tries-beside-a-writer": ("mm/scaleswap/anon_vma.h", "!rwsem_is_contended(&root->rwsem) && ", "", "kunit/*"),
+    "anon-vma-tries-beside-a-writer": ("mm/scaleswap/anon_vma.h", "!scaleswap_anon_vma_awaited(root) && ", "", "kunit/*"),
+    "anon-vma-tries-beside-a-sleeper": ("mm/scaleswap/anon_vma.h", "	return rwsem_is_contended(&root->rwsem);",
+                                        "	return false;", "kunit/*"),
+    "anon-vma-tries-beside-a-spinner": ("mm/scaleswap/anon_vma.h", "	if (osq_is_locked(&root->rwsem.osq))",
+                                        "	if (0)", "kunit/*"),
     "shrinkref-no-wake": ("mm/scaleswap/shrinkref.c", "	if (unlikely(!refcount_read(&shrinker->refcount)))\n"
                           "		wake_up_var(shrinker);\n", "", "kunit/*"),
     "shrinkref-stays": ("mm/scaleswap/shrinkref.c", "	if (!live)\n"

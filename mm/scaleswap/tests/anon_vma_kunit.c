@@ -10,6 +10,7 @@
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
+#include <linux/osq_lock.h>
 #include <linux/rcupdate.h>
 #include <linux/rwsem.h>
 
@@ -228,10 +229,37 @@ static void ssw_test_rwsem_quiet(struct kunit *test)
 			    "the writer still waits");
 }
 
+/* Nor does reclaim come before a writer that spins. */
+static void ssw_test_rwsem_spinner(struct kunit *test)
+{
+#if defined(CONFIG_RWSEM_SPIN_ON_OWNER) && !defined(CONFIG_PREEMPT_RT)
+	struct ssw_test_rwsem *t = ssw_test_rwsem(test);
+	int beside, after;
+
+	if (!scaleswap_on())
+		kunit_skip(test, "ScaleSwap is off");
+	rcu_read_lock();
+	preempt_disable();
+	KUNIT_EXPECT_TRUE(test, osq_lock(&t->root.rwsem.osq));
+	beside = scaleswap_anon_vma_trylock(&t->root);
+	osq_unlock(&t->root.rwsem.osq);
+	preempt_enable();
+	after = scaleswap_anon_vma_trylock(&t->root);
+	rcu_read_unlock();
+	KUNIT_EXPECT_EQ(test, beside, 0);
+	KUNIT_EXPECT_EQ(test, after, 1);
+	for (int i = 0; i < beside + after; i++)
+		up_read(&t->root.rwsem);
+#else
+	kunit_skip(test, "writers do not spin");
+#endif
+}
+
 static struct kunit_case ssw_test_rwsem_cases[] = {
 	KUNIT_CASE(ssw_test_rwsem_alone),
 	KUNIT_CASE(ssw_test_rwsem_waiter),
 	KUNIT_CASE(ssw_test_rwsem_quiet),
+	KUNIT_CASE(ssw_test_rwsem_spinner),
 	KUNIT_CASE(ssw_test_rwsem_stress),
 	{}
 };
