@@ -13,6 +13,7 @@
 #include <linux/osq_lock.h>
 #include <linux/rcupdate.h>
 #include <linux/rwsem.h>
+#include <linux/sched.h>
 
 #include "../anon_vma.h"
 
@@ -148,15 +149,17 @@ static void ssw_test_rwsem_stress(struct kunit *test)
 {
 	struct ssw_test_rwsem *t = ssw_test_rwsem(test);
 	bool wrote = false;
+	int readers = 0;
 
 	for (int i = 0; i < SSW_TEST_READERS; i++)
-		if (!IS_ERR(kthread_run(ssw_test_read, t, "ssw_test_rwsem")))
-			atomic_inc(&t->left);
-	/* Until here none of them ends, so none is the last one. */
+		readers += !IS_ERR(kthread_run(ssw_test_read, t, "ssw_test_rwsem"));
+	/* None of them ends before it is told to, so the last one sees the number of all. */
+	atomic_set(&t->left, readers);
 	if (!IS_ERR(kthread_run(ssw_test_write, t, "ssw_test_rwsem")))
 		wrote = wait_for_completion_timeout(&t->wrote, SSW_TEST_PATIENCE);
 	WRITE_ONCE(t->stop, true);
-	if (atomic_read(&t->left))
+	/* Not by what is left: the last one may be about to complete it. */
+	if (readers)
 		wait_for_completion(&t->done);
 	KUNIT_EXPECT_TRUE_MSG(test, wrote, "a writer waits");
 	KUNIT_EXPECT_EQ(test, atomic_read(&t->torn), 0);
@@ -203,10 +206,10 @@ static void ssw_test_rwsem_quiet(struct kunit *test)
 		KUNIT_FAIL(test, "no thread");
 		return;
 	}
-	while (!rwsem_is_contended(&t->root.rwsem) && time_before(jiffies, end))
+	/* It has counted itself when it sleeps for the lock. */
+	while (!(rwsem_is_contended(&t->root.rwsem) &&
+		 wait_task_inactive(writer, TASK_UNINTERRUPTIBLE)) && time_before(jiffies, end))
 		msleep(20);
-	/* It has counted itself, and sleeps. */
-	msleep(100);
 	t->count = ssw_test_count(t);
 	hrtimer_init(&t->look, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
 	t->look.function = ssw_test_look;
