@@ -15,6 +15,7 @@
 
 #include <linux/atomic.h>
 #include <linux/jump_label.h>
+#include <linux/list.h>
 #include <linux/math.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
@@ -23,28 +24,63 @@ struct folio;
 
 #ifdef CONFIG_SCALESWAP_LRU
 
+/* Ages of a list that a shard tells apart */
+#define SCALESWAP_LRU_AGES	7
+
+/**
+ * struct scaleswap_age - ages of the pages of one list, see mm/scaleswap/lruage.c
+ * @seq: age of the pages that join now
+ * @oldest: age of the oldest pages; from @seq - %SCALESWAP_LRU_AGES + 1 to @seq. Other CPUs
+ *          read it without the lock, as a hint
+ * @joined: pages that have joined, and that no other CPU knows of yet; less than
+ *          %SCALESWAP_LRU_BATCH
+ * @cursor: other shard that reclaimers whose own shard this is looked at last
+ * @other: oldest of those that they looked at
+ * @has_next: there are folios that shall leave before all others. A hint for other CPUs
+ */
+struct scaleswap_age {
+	unsigned int seq;
+	unsigned int oldest;
+	unsigned int joined;
+	unsigned int cursor;
+	unsigned int other;
+	unsigned int has_next;
+};
+
+/**
+ * struct scaleswap_older - folios of a list that are not of the age of those that join now
+ * @age: by age, modulo %SCALESWAP_LRU_AGES
+ * @next: those that shall leave before all others
+ */
+struct scaleswap_older {
+	struct list_head age[SCALESWAP_LRU_AGES];
+	struct list_head next;
+};
+
 /**
  * struct scaleswap_list_size - size of one list of a shard
  * @zone: pages by zone, under the lock of the shard's lruvec
  * @unposted: of @zone, what &struct scaleswap_shards.total does not have yet; from
  *            -%SCALESWAP_LRU_BATCH + 1 to %SCALESWAP_LRU_BATCH - 1
+ * @age: ages of its pages, under that lock
  *
  * Each list has a cache line: CPUs look at lists that hardly change, such as empty ones.
  */
 struct scaleswap_list_size {
 	unsigned long zone[MAX_NR_ZONES];
 	s8 unposted[MAX_NR_ZONES];
+	struct scaleswap_age age;
 } ____cacheline_aligned_in_smp;
 
 /**
  * struct scaleswap_shard - LRU lists of one memcg and node for one or several CPUs
- * @lruvec: lists, their lock and cost of reclaim; what is kept per memcg and node is unused
+ * @lruvec: lists, their lock and cost of reclaim; what is kept per memcg and node is unused.
+ *          A list has the pages that joined it last
  * @mlruvec: lruvec of the memcg and node
  * @id: number in the folios' flags, from 1
- * @clock: how often the lists were scanned, see ssw_lru_scanned()
- * @seen: pages when @clock was last updated
  * @cost: cost of reclaim at the last turn, see ssw_costs_forget()
- * @size: pages by list
+ * @size: pages by list, of all ages
+ * @older: older pages by list
  *
  * In @lruvec, nonresident_age is what has not been added to that of @mlruvec yet.
  */
@@ -53,10 +89,9 @@ struct scaleswap_shard {
 	struct lruvec *mlruvec;
 	unsigned int id;
 	/* End of the fields that all CPUs read */
-	unsigned long clock ____cacheline_aligned_in_smp;
-	unsigned long seen;
-	unsigned long cost;
+	unsigned long cost ____cacheline_aligned_in_smp;
 	struct scaleswap_list_size size[NR_LRU_LISTS];
+	struct scaleswap_older older[LRU_UNEVICTABLE];
 };
 
 /* Pages of a list that a shard keeps out of the memcg's totals at most, less one. */
@@ -71,37 +106,51 @@ struct scaleswap_zone_total {
 } ____cacheline_aligned_in_smp;
 
 /**
+ * struct scaleswap_clock - what a list's ages are measured by, for a memcg and node
+ * @joined: pages that have joined the list, in any shard, since the age last changed
+ * @period: pages that have to join until it changes
+ */
+struct scaleswap_clock {
+	atomic_long_t joined;
+	unsigned long period;
+} ____cacheline_aligned_in_smp;
+
+/**
  * struct scaleswap_shards - the shards of a memcg and node
- * @cursor: shard that direct reclaim last compared with its own, or that was the oldest
- * @aged: last shard that had its turn to have active pages deactivated
  * @forget: last shard that had its turn in ssw_costs_forget()
- * @newest: the clock that is furthest ahead
- * @clock: as in struct scaleswap_shard, of the memcg's own lists
- * @seen: as in struct scaleswap_shard, of the memcg's own lists
  * @cost: as in struct scaleswap_shard, of the memcg's own lists
+ * @age: as in struct scaleswap_list_size, of the memcg's own lists
+ * @older: as in struct scaleswap_shard, of the memcg's own lists
  * @anon_cost: of all shards together, without the memcg's own lists
  * @file_cost: of all shards together, without the memcg's own lists
+ * @clock: by list
  * @total: pages by zone and list in all shards, but for what each of them has not posted
+ * @seq: age of the pages that join a list now, by list
  * @shard: shards by number, from 1; NULL where none was needed yet. Once set, a shard stays
  *         until the memcg is freed
  */
 struct scaleswap_shards {
-	unsigned int cursor;
-	unsigned int aged;
 	unsigned int forget;
-	unsigned long newest;
-	unsigned long clock;
-	unsigned long seen;
 	unsigned long cost;
+	struct scaleswap_age age[LRU_UNEVICTABLE];
+	struct scaleswap_older older[LRU_UNEVICTABLE];
 	/* Each noted cost changes these, once for a batch of pages. */
 	atomic_long_t anon_cost ____cacheline_aligned_in_smp;
 	atomic_long_t file_cost;
+	struct scaleswap_clock clock[LRU_UNEVICTABLE];
 	struct scaleswap_zone_total total[MAX_NR_ZONES];
-	/* Read for every folio, while reclaim writes the fields above. */
-	struct scaleswap_shard *shard[] ____cacheline_aligned_in_smp;
+	/* Read for every folio; @seq changes a few times while all pages of a list do. */
+	unsigned int seq[LRU_UNEVICTABLE] ____cacheline_aligned_in_smp;
+	struct scaleswap_shard *shard[];
 };
 
 DECLARE_STATIC_KEY_FALSE(scaleswap_lru_key);
+
+void __scaleswap_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages);
+struct list_head *__scaleswap_lru_tail(struct lruvec *lruvec, enum lru_list lru);
+struct list_head *__scaleswap_lru_last(struct lruvec *lruvec, enum lru_list lru);
+bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_head **tail,
+			  unsigned long scanned);
 
 /**
  * scaleswap_lru_on - check whether LRU lists are sharded
@@ -221,7 +270,8 @@ static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
  * @own: where the size is kept if @lruvec is a memcg's
  *
  * The totals of the memcg and node get to know, in batches: CPUs would otherwise fetch the
- * sizes of all shards from each other, for each batch of pages that they reclaim.
+ * sizes of all shards from each other, for each batch of pages that they reclaim. So do ages
+ * of pages, if pages are added: the caller puts these on @lruvec's own list.
  *
  * Context: under @lruvec's lock.
  * Return: pointer to the number of pages in this list alone.
@@ -233,8 +283,13 @@ static inline unsigned long *scaleswap_lru_resize(struct lruvec *lruvec, int zid
 	struct scaleswap_list_size *size;
 	int unposted;
 
-	if (!scaleswap_lru_on() || !shard)
+	if (!scaleswap_lru_on())
 		return own;
+	if (!shard) {
+		if (nr_pages > 0)
+			__scaleswap_lru_join(lruvec, lru, nr_pages);
+		return own;
+	}
 	size = &shard->size[lru];
 	unposted = size->unposted[zid] + nr_pages;
 	if (abs(unposted) >= SCALESWAP_LRU_BATCH) {
@@ -242,7 +297,66 @@ static inline unsigned long *scaleswap_lru_resize(struct lruvec *lruvec, int zid
 		unposted = 0;
 	}
 	size->unposted[zid] = unposted;
+	if (nr_pages <= 0 || lru == LRU_UNEVICTABLE)
+		return &size->zone[zid];
+	if (size->age.joined + nr_pages >= SCALESWAP_LRU_BATCH ||
+	    size->age.seq != READ_ONCE(shard->mlruvec->shards->seq[lru]))
+		__scaleswap_lru_join(lruvec, lru, nr_pages);
+	else
+		size->age.joined += nr_pages;
 	return &size->zone[zid];
+}
+
+/**
+ * scaleswap_lru_tail - return the part of a list that has its oldest folios
+ * @lruvec: lruvec of a shard or a memcg's
+ * @lru: list, not the unevictable one
+ *
+ * Context: under @lruvec's lock.
+ * Return: the list that folios leave first; @lruvec's own list if there are no older ones. It
+ * is empty only if the list has no folios at all.
+ */
+static inline struct list_head *scaleswap_lru_tail(struct lruvec *lruvec, enum lru_list lru)
+{
+	if (!scaleswap_lru_on())
+		return &lruvec->lists[lru];
+	return __scaleswap_lru_tail(lruvec, lru);
+}
+
+/**
+ * scaleswap_lru_last - return where to put a folio that shall leave a list before all others
+ * @lruvec: lruvec of a shard or a memcg's
+ * @lru: list, not the unevictable one
+ *
+ * They are apart from those of all ages. CPUs whose shard it is, or who were here last, take
+ * them next; see ssw_lru_begin().
+ *
+ * Context: under @lruvec's lock.
+ * Return: the list to whose tail the folio goes.
+ */
+static inline struct list_head *scaleswap_lru_last(struct lruvec *lruvec, enum lru_list lru)
+{
+	if (!scaleswap_lru_on())
+		return &lruvec->lists[lru];
+	return __scaleswap_lru_last(lruvec, lru);
+}
+
+/**
+ * scaleswap_lru_more - check whether to take more folios from the end of a list
+ * @lruvec: lruvec of a shard or a memcg's
+ * @lru: list, not the unevictable one
+ * @tail: what scaleswap_lru_tail() returned; moved on to the next part if that is empty
+ * @scanned: pages that the caller has looked at
+ *
+ * Context: under @lruvec's lock.
+ * Return: true if @tail is not empty.
+ */
+static inline bool scaleswap_lru_more(struct lruvec *lruvec, enum lru_list lru,
+				      struct list_head **tail, unsigned long scanned)
+{
+	if (likely(!list_empty(*tail)))
+		return true;
+	return scaleswap_lru_on() && __scaleswap_lru_next(lruvec, lru, tail, scanned);
 }
 
 #ifdef CONFIG_LRU_GEN
@@ -288,6 +402,22 @@ static inline unsigned long *scaleswap_lru_resize(struct lruvec *lruvec, int zid
 						  int nr_pages, unsigned long *own)
 {
 	return own;
+}
+
+static inline struct list_head *scaleswap_lru_tail(struct lruvec *lruvec, enum lru_list lru)
+{
+	return &lruvec->lists[lru];
+}
+
+static inline struct list_head *scaleswap_lru_last(struct lruvec *lruvec, enum lru_list lru)
+{
+	return &lruvec->lists[lru];
+}
+
+static inline bool scaleswap_lru_more(struct lruvec *lruvec, enum lru_list lru,
+				      struct list_head **tail, unsigned long scanned)
+{
+	return !list_empty(*tail);
 }
 
 #endif /* CONFIG_SCALESWAP_LRU */

@@ -278,6 +278,13 @@ extern unsigned int ssw_lru_shards;
 unsigned int ssw_lru_own(void);
 #ifdef CONFIG_SCALESWAP_LRU
 unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu);
+/* lruage.c */
+/* Ages by which a page of a single list grows older until it gets from one end to the other */
+#define SSW_LRU_PARTS		4
+void ssw_lru_ages_init(struct scaleswap_age *age, size_t stride,
+		       struct scaleswap_older *older, const unsigned int *seq);
+unsigned int ssw_lru_behind(struct lruvec *lruvec, enum lru_list lru);
+bool ssw_lru_has_next(struct lruvec *lruvec, enum lru_list lru);
 #else
 static inline unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu)
 {

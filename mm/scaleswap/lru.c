@@ -120,6 +120,7 @@ static struct scaleswap_shards *ssw_shards_create(struct lruvec *mlruvec, int ni
 			      SSW_LRU_GFP, nid);
 	if (!shards)
 		return NULL;
+	ssw_lru_ages_init(shards->age, sizeof(shards->age[0]), shards->older, shards->seq);
 	old = cmpxchg(&mlruvec->shards, NULL, shards);
 	if (!old)
 		return shards;
@@ -149,7 +150,7 @@ static bool ssw_shard_create(struct lruvec *mlruvec, unsigned int id)
 	shard->lruvec.shard = shard;
 	shard->mlruvec = mlruvec;
 	shard->id = id;
-	shard->clock = READ_ONCE(shards->newest);
+	ssw_lru_ages_init(&shard->size[0].age, sizeof(shard->size[0]), shard->older, shards->seq);
 	/* Pairs with the dependent reads in scaleswap_lruvec_of(). */
 	if (cmpxchg(&shards->shard[id], NULL, shard)) {
 		kmem_cache_free(ssw_shard_cache, shard);
@@ -212,13 +213,16 @@ void __scaleswap_lru_assign(struct folio *folio)
 static void ssw_shard_check_empty(struct scaleswap_shard *shard)
 {
 	enum lru_list lru;
+	int i;
 
 	if (!IS_ENABLED(CONFIG_DEBUG_VM))
 		return;
-	for_each_lru(lru) {
-		/* Unevictable folios are only counted; they are on no list. */
-		if (lru != LRU_UNEVICTABLE)
-			VM_WARN_ON_ONCE(!list_empty(&shard->lruvec.lists[lru]));
+	/* Unevictable folios are only counted; they are on no list. */
+	for_each_evictable_lru(lru) {
+		VM_WARN_ON_ONCE(!list_empty(&shard->lruvec.lists[lru]));
+		for (i = 0; i < SCALESWAP_LRU_AGES; i++)
+			VM_WARN_ON_ONCE(!list_empty(&shard->older[lru].age[i]));
+		VM_WARN_ON_ONCE(!list_empty(&shard->older[lru].next));
 	}
 	for_each_lru(lru) {
 		struct scaleswap_list_size *size = &shard->size[lru];
@@ -543,17 +547,20 @@ unsigned int ssw_lru_bytes(void)
 }
 
 static void ssw_lru_dump_one(struct seq_file *m, struct mem_cgroup *memcg, int nid,
-			     struct lruvec *lruvec, unsigned int id, unsigned long clock)
+			     struct lruvec *lruvec, unsigned int id)
 {
 	struct scaleswap_shards *shards = READ_ONCE(lruvec->shards);
-	unsigned long size[NR_LRU_LISTS] = {};
+	unsigned int oldest[LRU_UNEVICTABLE] = {};
+	long size[NR_LRU_LISTS] = {};
 	enum lru_list lru;
 	long posted = 0;
 	int zid;
 
+	for_each_evictable_lru(lru)
+		oldest[lru] = ssw_lru_behind(lruvec, lru);
 	for (zid = 0; zid < MAX_NR_ZONES; zid++) {
 		for_each_lru(lru) {
-			unsigned long pages = mem_cgroup_get_zone_lru_size(lruvec, lru, zid);
+			long pages = mem_cgroup_get_zone_lru_size(lruvec, lru, zid);
 
 			size[lru] += pages;
 			if (lruvec->shard)
@@ -562,10 +569,12 @@ static void ssw_lru_dump_one(struct seq_file *m, struct mem_cgroup *memcg, int n
 				posted += atomic_long_read(&shards->total[zid].lru[lru]);
 		}
 	}
-	seq_printf(m, "%u %d %u %lu %lu %lu %lu %lu %lu %ld\n", mem_cgroup_id(memcg), nid, id,
-		   size[LRU_INACTIVE_ANON], size[LRU_ACTIVE_ANON],
+	seq_printf(m, "%u %d %u %ld %ld %ld %ld %ld %ld %u %u %u %u\n", mem_cgroup_id(memcg), nid,
+		   id, size[LRU_INACTIVE_ANON], size[LRU_ACTIVE_ANON],
 		   size[LRU_INACTIVE_FILE], size[LRU_ACTIVE_FILE],
-		   size[LRU_UNEVICTABLE], clock, posted);
+		   size[LRU_UNEVICTABLE], posted,
+		   oldest[LRU_INACTIVE_ANON], oldest[LRU_ACTIVE_ANON],
+		   oldest[LRU_INACTIVE_FILE], oldest[LRU_ACTIVE_FILE]);
 }
 
 /**
@@ -580,21 +589,19 @@ void ssw_lru_dump(struct seq_file *m)
 	unsigned int id;
 	int nid;
 
-	seq_puts(m, "memcg nid shard inactive_anon active_anon inactive_file active_file unevictable clock posted\n");
+	seq_puts(m, "memcg nid shard inactive_anon active_anon inactive_file active_file unevictable posted age_ia age_aa age_if age_af\n");
 	for (memcg = mem_cgroup_iter(NULL, NULL, NULL); memcg;
 	     memcg = mem_cgroup_iter(NULL, memcg, NULL)) {
 		for_each_online_node(nid) {
 			struct lruvec *mlruvec = mem_cgroup_lruvec(memcg, NODE_DATA(nid));
 			struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
 
-			ssw_lru_dump_one(m, memcg, nid, mlruvec, 0,
-					 shards ? READ_ONCE(shards->clock) : 0);
+			ssw_lru_dump_one(m, memcg, nid, mlruvec, 0);
 			for (id = 1; shards && id <= ssw_lru_shards; id++) {
 				struct scaleswap_shard *shard = READ_ONCE(shards->shard[id]);
 
 				if (shard)
-					ssw_lru_dump_one(m, memcg, nid, &shard->lruvec, id,
-							 READ_ONCE(shard->clock));
+					ssw_lru_dump_one(m, memcg, nid, &shard->lruvec, id);
 			}
 		}
 		cond_resched();

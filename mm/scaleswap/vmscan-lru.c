@@ -13,18 +13,16 @@
  * priorities, proportions, protection and vmpressure are unchanged. The shard to begin with
  * decides which CPUs contend for a lock, and which pages count as old:
  *
- * - Direct reclaim begins at the shard of its own CPU. kswapd, and a CPU whose own shard has
- *   no pages of the type to be scanned, begin at the oldest shard that has some.
- * - A single list has the oldest page at its tail. With many lists, each shard has a clock
- *   that counts how often its inactive pages were scanned. Direct reclaim compares its own
- *   clock with that of one other shard, round-robin, and begins there if that one is behind.
- *   So shards of idle CPUs lose their cold pages as fast as a busy one's. CPUs that are
- *   equally busy stay with their own shards.
- * - If a shard has enough pages of one type but none of the other, reclaim takes the other
- *   type from other shards. Page cache and anonymous memory are balanced over all shards.
+ * - A single list has the oldest page at its tail. With many, each knows how old its tail is
+ *   (mm/scaleswap/lruage.c). Direct reclaim looks at one other shard, round-robin, remembers
+ *   the oldest that it saw, and begins there if the tail of that is older than the tail of its
+ *   own CPU's shard. So shards of idle CPUs lose their cold pages as those of a single list would
+ *   be lost. CPUs whose pages are equally old stay with their own shards.
+ * - It does so for each list by itself: who has the oldest anonymous page may have no page
+ *   cache, or only new one. Page cache and anonymous memory are balanced over all shards.
+ * - kswapd, and a CPU whose own shard has no pages of that list, begin at the oldest shard.
  * - If the memcg and node have too many active anonymous pages, one batch a call is
- *   deactivated, as with one list. It comes from the CPU's own shard or from another one,
- *   round-robin, that has too many by itself.
+ *   deactivated, as with one list: of the shard where active pages are oldest, in the same way.
  * - All shards with inactive pages are visited before reclaim reports no progress. Shards
  *   that have only active pages have some of them deactivated.
  */
@@ -97,26 +95,9 @@ static inline bool scaleswap_reclaim_retry(struct scan_control *sc, bool *again)
 
 #ifdef CONFIG_SCALESWAP_LRU
 
-/* Advance of a shard's clock for a scan of as many pages as it has inactive */
-#define SSW_LRU_ROUND	1048576L
-/*
- * Direct reclaim begins at another shard if that is more than this behind the CPU's own. The
- * value is small, so that pages have as long to be used again in one shard as in another.
- * But CPUs that are about equally busy should stay with their own shards. With a quarter of
- * a round, two of them contended twice as often.
- */
-#define SSW_LRU_SLACK	(SSW_LRU_ROUND / 2)
-/* No clock is further behind, so a shard that was idle for long is not emptied at once. */
-#define SSW_LRU_LAG	(8 * SSW_LRU_ROUND)
-
-/* How many pages to scan of each list, and whether to age anonymous pages */
+/* How many pages to scan of each list */
 struct scaleswap_targets {
 	unsigned long nr[NR_LRU_LISTS];
-	bool age;
-};
-
-static const struct scaleswap_targets ssw_active_anon = {
-	.nr = { [LRU_ACTIVE_ANON] = 1 },
 };
 
 /* Find a shard's lists by its number; 0 is the memcg's own. NULL if there is no such shard. */
@@ -145,88 +126,19 @@ unsigned long ssw_lru_pages(struct lruvec *lruvec, enum lru_list lru, int zone_i
 	return size;
 }
 
-static unsigned long ssw_lru_evictable(struct lruvec *lruvec)
+static struct scaleswap_age *ssw_lru_age(struct lruvec *l, struct scaleswap_shards *shards,
+					 enum lru_list lru)
 {
-	return ssw_lru_pages(lruvec, LRU_INACTIVE_ANON, MAX_NR_ZONES - 1) +
-	       ssw_lru_pages(lruvec, LRU_ACTIVE_ANON, MAX_NR_ZONES - 1) +
-	       ssw_lru_pages(lruvec, LRU_INACTIVE_FILE, MAX_NR_ZONES - 1) +
-	       ssw_lru_pages(lruvec, LRU_ACTIVE_FILE, MAX_NR_ZONES - 1);
-}
-
-/* Check whether a shard has pages to be scanned. The first list usually decides. */
-static bool ssw_lru_has(struct lruvec *lruvec, const struct scaleswap_targets *want, int zone_idx)
-{
-	enum lru_list lru;
-
-	for_each_evictable_lru(lru) {
-		if (want->nr[lru] && ssw_lru_pages(lruvec, lru, zone_idx))
-			return true;
-	}
-	return false;
-}
-
-static unsigned long *ssw_lru_clock(struct lruvec *l, struct scaleswap_shards *shards)
-{
-	return l->shard ? &l->shard->clock : &shards->clock;
-}
-
-static unsigned long *ssw_lru_seen(struct lruvec *l, struct scaleswap_shards *shards)
-{
-	return l->shard ? &l->shard->seen : &shards->seen;
+	return l->shard ? &l->shard->size[lru].age : &shards->age[lru];
 }
 
 /*
- * Update and return a shard's clock. Pages added since the last update count as new, so a
- * shard that was idle and fills up does not look old. A shard that was emptied and fills
- * up does not look younger than others.
- *
- * Clocks are hints: they are read and written without a lock.
- */
-static unsigned long ssw_lru_time(struct lruvec *l, struct scaleswap_shards *shards)
-{
-	unsigned long pages = ssw_lru_evictable(l);
-	unsigned long *clock = ssw_lru_clock(l, shards);
-	unsigned long seen = READ_ONCE(*ssw_lru_seen(l, shards));
-	unsigned long newest = READ_ONCE(shards->newest), time = READ_ONCE(*clock);
-	long behind = clamp((long)(newest - time), 0, SSW_LRU_LAG);
-
-	if (pages > seen)
-		behind = behind * (long)seen / (long)pages;
-	/* The shard may be another CPU's: write only what has changed. */
-	if (newest - behind != time)
-		WRITE_ONCE(*clock, newest - behind);
-	if (pages != seen)
-		WRITE_ONCE(*ssw_lru_seen(l, shards), pages);
-	return newest - behind;
-}
-
-/*
- * Advance a shard's clock: @scanned of @pages were scanned, the inactive pages of the types
- * to be scanned. If clocks keep pace, an inactive page has as long to be used again in one
- * shard as in another. That holds even where most pages are active.
- */
-static void ssw_lru_scanned(struct lruvec *l, struct scaleswap_shards *shards,
-			    unsigned long scanned, unsigned long pages)
-{
-	unsigned long *clock = ssw_lru_clock(l, shards);
-	unsigned long time;
-
-	/* Round up, or 32 pages of 128 GB would count as nothing. */
-	time = READ_ONCE(*clock) + DIV_ROUND_UP(min(scanned, pages) * SSW_LRU_ROUND, pages + 1);
-	WRITE_ONCE(*clock, time);
-	if ((long)(time - READ_ONCE(shards->newest)) > 0)
-		WRITE_ONCE(shards->newest, time);
-	/* Reclaimed pages have left, and the others are as old as they were. */
-	WRITE_ONCE(*ssw_lru_seen(l, shards), ssw_lru_evictable(l));
-}
-
-/*
- * Advance *@cursor to the next shard, other than @own, that has pages to be scanned. Return
- * its number, or @own if there is none.
+ * Advance *@cursor to the next shard, other than @own, that has pages in a list. Return its
+ * number, or @own if there is none.
  */
 static unsigned int ssw_lru_turn(struct lruvec *mlruvec, struct scaleswap_shards *shards,
-				 unsigned int *cursor, unsigned int own,
-				 const struct scaleswap_targets *want, int zone_idx)
+				 unsigned int *cursor, unsigned int own, enum lru_list lru,
+				 int zone_idx)
 {
 	unsigned int i, id = READ_ONCE(*cursor);
 
@@ -235,7 +147,7 @@ static unsigned int ssw_lru_turn(struct lruvec *mlruvec, struct scaleswap_shards
 
 		id = id < ssw_lru_shards ? id + 1 : 0;
 		l = ssw_lru_list(mlruvec, shards, id);
-		if (id != own && l && ssw_lru_has(l, want, zone_idx)) {
+		if (id != own && l && ssw_lru_pages(l, lru, zone_idx)) {
 			/* Lost updates do not matter: the cursor only has to go round. */
 			WRITE_ONCE(*cursor, id);
 			return id;
@@ -245,13 +157,14 @@ static unsigned int ssw_lru_turn(struct lruvec *mlruvec, struct scaleswap_shards
 }
 
 /*
- * Find the shard with pages to be scanned whose clock is furthest behind. If several are
- * equal, such as all that are SSW_LRU_LAG behind, each call returns a different one.
+ * Find the shard with the oldest pages of a list; UINT_MAX if no shard has any. If several are
+ * equal, each call returns a different one.
  */
 static unsigned int ssw_lru_oldest(struct lruvec *mlruvec, struct scaleswap_shards *shards,
-				   const struct scaleswap_targets *want, int zone_idx)
+				   enum lru_list lru, int zone_idx)
 {
-	unsigned int i, id = READ_ONCE(shards->cursor), oldest = 0;
+	unsigned int *cursor = &shards->age[lru].cursor;
+	unsigned int i, id = READ_ONCE(*cursor), oldest = UINT_MAX;
 	long behind, most = -1;
 
 	for (i = 0; i <= ssw_lru_shards; i++) {
@@ -259,69 +172,91 @@ static unsigned int ssw_lru_oldest(struct lruvec *mlruvec, struct scaleswap_shar
 
 		id = id < ssw_lru_shards ? id + 1 : 0;
 		l = ssw_lru_list(mlruvec, shards, id);
-		if (!l || !ssw_lru_has(l, want, zone_idx))
+		if (!l || !ssw_lru_pages(l, lru, zone_idx))
 			continue;
-		behind = READ_ONCE(shards->newest) - ssw_lru_time(l, shards);
+		behind = ssw_lru_has_next(l, lru) ? SCALESWAP_LRU_AGES : ssw_lru_behind(l, lru);
 		if (behind > most) {
 			most = behind;
 			oldest = id;
 		}
 	}
-	WRITE_ONCE(shards->cursor, oldest);
+	if (oldest != UINT_MAX)
+		WRITE_ONCE(*cursor, oldest);
 	return oldest;
 }
 
-/*
- * Choose the shard to begin with. Set *@own to this CPU's shard, and *@next to the one to
- * continue with, which is not always the same.
- */
-static unsigned int ssw_lru_first(struct lruvec *mlruvec, struct scaleswap_shards *shards,
-				  unsigned int *own, unsigned int *next,
-				  const struct scaleswap_targets *want, int zone_idx)
-{
-	struct lruvec *mine, *other;
-	unsigned int turn;
-	long ahead;
+/* Ages by which pages of another CPU's shard may be older than those of the CPU's own */
+#define SSW_LRU_NEAR	1
 
-	*own = ssw_lru_own();
-	mine = ssw_lru_list(mlruvec, shards, *own);
-	if (current_is_kswapd() || !mine || !ssw_lru_has(mine, want, zone_idx)) {
-		/* No shard counts as this CPU's own. */
-		*own = UINT_MAX;
-		*next = ssw_lru_oldest(mlruvec, shards, want, zone_idx);
-		return *next;
-	}
-	turn = ssw_lru_turn(mlruvec, shards, &shards->cursor, *own, want, zone_idx);
-	*next = turn;
-	if (turn == *own)
-		return turn;
-	other = ssw_lru_list(mlruvec, shards, turn);
-	ahead = ssw_lru_time(mine, shards) - ssw_lru_time(other, shards);
-	if (ahead <= SSW_LRU_SLACK)
-		return *own;
-	ssw_stat_add(SSW_LRU_FOREIGN, 1);
-	return turn;
+/*
+ * Check whether to take pages of a list from @other rather than from the CPU's own shard, @mine.
+ *
+ * Among pages of the same age CPUs stay with their own shards, so that those that are equally busy
+ * do not contend. But a small shard may be turned over several times within an age: pages of a
+ * shard that has many more of them are probably older.
+ */
+static bool ssw_lru_before(struct lruvec *other, struct lruvec *mine, enum lru_list lru,
+			   int zone_idx)
+{
+	unsigned int theirs = ssw_lru_behind(other, lru), ours = ssw_lru_behind(mine, lru);
+
+	/* Few active pages are deactivated, so it can be exact there. */
+	if (theirs > ours + (is_active_lru(lru) ? 0 : SSW_LRU_NEAR) || theirs < ours)
+		return theirs > ours;
+	return ssw_lru_pages(other, lru, zone_idx) / 2 > ssw_lru_pages(mine, lru, zone_idx);
 }
 
-/* Check whether a shard has too many active anonymous pages, by its own lists alone. */
-static bool ssw_shard_is_low(struct lruvec *lruvec)
+/*
+ * Choose the shard to take pages of a list from, if @own is that of this CPU, or UINT_MAX if no
+ * shard counts as its own. Return UINT_MAX if no shard has any.
+ */
+static unsigned int ssw_lru_begin(struct lruvec *mlruvec, struct scaleswap_shards *shards,
+				  enum lru_list lru, unsigned int own, int zone_idx)
 {
-	unsigned long inactive, active, ratio, gb;
+	struct lruvec *mine, *other, *last;
+	struct scaleswap_age *age;
+	unsigned int turn, was;
 
-	inactive = ssw_lru_pages(lruvec, LRU_INACTIVE_ANON, MAX_NR_ZONES - 1);
-	active = ssw_lru_pages(lruvec, LRU_ACTIVE_ANON, MAX_NR_ZONES - 1);
-	/* The ratio depends on how much memory there is, not on how it is sharded. */
-	gb = (lruvec_page_state(lruvec, NR_INACTIVE_ANON) +
-	      lruvec_page_state(lruvec, NR_ACTIVE_ANON)) >> (30 - PAGE_SHIFT);
-	ratio = gb ? int_sqrt(10 * gb) : 1;
-	return inactive * ratio < active;
+	mine = own == UINT_MAX ? NULL : ssw_lru_list(mlruvec, shards, own);
+	if (!mine || !ssw_lru_pages(mine, lru, zone_idx))
+		return ssw_lru_oldest(mlruvec, shards, lru, zone_idx);
+	age = ssw_lru_age(mine, shards, lru);
+	if (ssw_lru_has_next(mine, lru))
+		return own;
+	/* Once: CPUs that share this shard write it. */
+	was = READ_ONCE(age->other);
+	last = ssw_lru_list(mlruvec, shards, was);
+	if (last == mine || (last && !ssw_lru_pages(last, lru, zone_idx)))
+		last = NULL;
+	/* What this CPU, or one like it, has written there can be freed now. */
+	if (last && ssw_lru_has_next(last, lru)) {
+		turn = was;
+		goto foreign;
+	}
+	turn = ssw_lru_turn(mlruvec, shards, &age->cursor, own, lru, zone_idx);
+	if (turn == own)
+		return own;
+	other = ssw_lru_list(mlruvec, shards, turn);
+	/* Stay with one that is older than others; those that are equal take turns. */
+	if (last && ssw_lru_behind(last, lru) > ssw_lru_behind(other, lru)) {
+		turn = was;
+		other = last;
+	}
+	if (!ssw_lru_before(other, mine, lru, zone_idx))
+		return own;
+	if (turn != was)
+		WRITE_ONCE(age->other, turn);
+foreign:
+	ssw_stat_add(SSW_LRU_FOREIGN, 1);
+	return turn;
 }
 
 /* Check whether shrink_lruvec() has to deactivate anonymous pages. */
 static bool scaleswap_inactive_is_low(struct lruvec *lruvec, struct scan_control *sc)
 {
+	/* ssw_shrink_age() does it for all shards. */
 	if (scaleswap_lru_on() && sc->shard_targets)
-		return sc->shard_targets->age;
+		return false;
 	return inactive_is_low(lruvec, LRU_INACTIVE_ANON) || ssw_lists_are_low(lruvec, sc);
 }
 
@@ -341,7 +276,7 @@ static bool ssw_targets_left(const struct scaleswap_targets *g)
 /*
  * Set @left, after enough was reclaimed, so that anonymous memory and page cache are scanned
  * in proportion to @targets. shrink_lruvec() applies the same rule to a whole lruvec, and
- * leaves it to this function for a shard.
+ * leaves it to this function for a shard. It scans one more batch of each list at most.
  *
  * Return: true if there is more to scan.
  */
@@ -364,57 +299,57 @@ static bool ssw_targets_level(const struct scaleswap_targets *targets,
 		if (is_file_lru(lru) == smaller)
 			left->nr[lru] = 0;
 		else
-			left->nr[lru] = due - min(due, done);
+			left->nr[lru] = min(due - min(due, done), SWAP_CLUSTER_MAX);
 	}
 	return ssw_targets_left(left);
 }
+
+/* All lists, and those that shards are visited for: see ssw_shrink_active() */
+#define SSW_LISTS_ALL	(BIT(LRU_UNEVICTABLE) - 1)
+#define SSW_LISTS_VISIT	(SSW_LISTS_ALL & ~BIT(LRU_ACTIVE_ANON))
 
 /**
  * struct ssw_reclaim - reclaim from a memcg and node
  * @mlruvec: its lruvec
  * @shards: its shards, or NULL
- * @first: number of the shard to begin with
  * @own: number of the CPU's own shard, UINT_MAX if that does not matter
- * @next: number of the shard to continue with after these
+ * @first: number of the shard to begin with, by list; UINT_MAX if there is none
+ * @behind: how old the oldest pages of @first were, if it was found to have the oldest of all
  * @left: pages that are still to be scanned
  */
 struct ssw_reclaim {
 	struct lruvec *mlruvec;
 	struct scaleswap_shards *shards;
-	unsigned int first;
 	unsigned int own;
-	unsigned int next;
+	unsigned int first[LRU_UNEVICTABLE];
+	unsigned int behind[LRU_UNEVICTABLE];
 	struct scaleswap_targets left;
 };
 
-/* Scan a shard, at most as many pages of each list as are left to scan. */
-static void ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, struct scan_control *sc)
+/*
+ * Scan some lists of a shard, at most @most pages of each, and no more than are left to scan.
+ *
+ * Return: true if anything was scanned.
+ */
+static bool ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, unsigned int lists,
+			     unsigned long most, struct scan_control *sc)
 {
-	unsigned long scanned = sc->nr_scanned, pages = 0, inactive = 0, done = 0;
 	struct scaleswap_targets now = { }, asked;
 	struct lruvec *lruvec;
+	bool scanned = false;
 	enum lru_list lru;
 
 	lruvec = r->shards ? ssw_lru_list(r->mlruvec, r->shards, id) : r->mlruvec;
 	if (!lruvec)
-		return;
+		return false;
 	for_each_evictable_lru(lru) {
-		unsigned long size = ssw_lru_pages(lruvec, lru, sc->reclaim_idx);
-
-		pages += size;
-		/* A list that is not asked for is not scanned, so it does not count. */
-		if (!is_active_lru(lru) && r->left.nr[lru])
-			inactive += size;
-		/*
-		 * Do not scan all of another CPU's small shard just because the memory is
-		 * large.
-		 */
-		if (r->shards && id != r->own)
-			size = min(size, max(size >> min(sc->priority, 3), SWAP_CLUSTER_MAX));
-		now.nr[lru] = min(r->left.nr[lru], size);
+		if (!(lists & BIT(lru)) || !r->left.nr[lru])
+			continue;
+		now.nr[lru] = min3(r->left.nr[lru], most,
+				   ssw_lru_pages(lruvec, lru, sc->reclaim_idx));
 	}
 	if (!ssw_targets_left(&now))
-		return;
+		return false;
 	asked = now;
 	sc->shard_targets = &now;
 	shrink_lruvec(lruvec, sc);
@@ -422,154 +357,202 @@ static void ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, struct scan
 	/* now.nr is what shrink_lruvec() did not scan. */
 	for_each_evictable_lru(lru) {
 		r->left.nr[lru] -= asked.nr[lru] - now.nr[lru];
-		done += asked.nr[lru] - now.nr[lru];
+		scanned |= asked.nr[lru] != now.nr[lru];
 	}
-	/* Advance the clock even if no page could be scanned: others have their turn. */
-	if (r->shards)
-		ssw_lru_scanned(lruvec, r->shards, (sc->nr_scanned - scanned) ?: done,
-				inactive ?: pages);
+	return scanned;
 }
 
 /*
- * Scan one shard after the other until nothing is left to scan. With @enough, stop when so
- * much was reclaimed that shrink_lruvec() would look at proportions.
+ * Check whether the shard to begin with still has the oldest pages of a list. kswapd, and a CPU
+ * that has no pages of its own, look at all shards to find these. They do so again when they
+ * get to pages that are newer.
+ */
+static bool ssw_shrink_stays(const struct ssw_reclaim *r, enum lru_list lru, int zone_idx)
+{
+	struct lruvec *mine, *first;
+
+	if (r->first[lru] == UINT_MAX)
+		return false;
+	mine = r->own == UINT_MAX ? NULL : ssw_lru_list(r->mlruvec, r->shards, r->own);
+	if (mine && ssw_lru_pages(mine, lru, zone_idx))
+		return false;
+	first = ssw_lru_list(r->mlruvec, r->shards, r->first[lru]);
+	return ssw_lru_pages(first, lru, zone_idx) && !ssw_lru_has_next(first, lru) &&
+	       ssw_lru_behind(first, lru) >= r->behind[lru];
+}
+
+/* Set for each list that has something left to scan the shard to begin with. */
+static void ssw_shrink_begin(struct ssw_reclaim *r, struct scan_control *sc)
+{
+	int zone_idx = sc->reclaim_idx;
+	enum lru_list lru;
+
+	for_each_evictable_lru(lru) {
+		bool skipped = lru == LRU_ACTIVE_FILE && !(sc->may_deactivate & DEACTIVATE_FILE);
+		unsigned int id;
+
+		if (!r->left.nr[lru] || !(SSW_LISTS_VISIT & BIT(lru))) {
+			r->first[lru] = UINT_MAX;
+			continue;
+		}
+		/* Do not begin at a shard where no page would be scanned. */
+		if (skipped && r->first[LRU_INACTIVE_FILE] != UINT_MAX) {
+			r->first[lru] = r->first[LRU_INACTIVE_FILE];
+			continue;
+		}
+		if (ssw_shrink_stays(r, lru, zone_idx))
+			continue;
+		id = ssw_lru_begin(r->mlruvec, r->shards, lru, r->own, zone_idx);
+		r->first[lru] = id;
+		if (id != UINT_MAX)
+			r->behind[lru] = ssw_lru_behind(ssw_lru_list(r->mlruvec, r->shards, id),
+							lru);
+	}
+}
+
+/* Check whether so much was reclaimed that shrink_lruvec() would look at proportions. */
+static bool ssw_is_enough(unsigned long before, struct scan_control *sc)
+{
+	/* As in shrink_lruvec(), direct global reclaim goes on at DEF_PRIORITY. */
+	return sc->nr_reclaimed - before >= sc->nr_to_reclaim &&
+	       (cgroup_reclaim(sc) || current_is_kswapd() || sc->priority != DEF_PRIORITY);
+}
+
+/*
+ * Visit the shards to begin with, each for the lists that begin there, until enough was reclaimed
+ * or there is no more to scan.
+ *
+ * Each visit scans a batch of each list, and then the oldest pages may be elsewhere: a shard
+ * may have just a few of these.
+ */
+static void ssw_shrink_first(struct ssw_reclaim *r, unsigned long before, struct scan_control *sc)
+{
+	bool scanned;
+
+	do {
+		unsigned int lists[LRU_UNEVICTABLE] = { };
+		enum lru_list lru, l;
+
+		ssw_shrink_begin(r, sc);
+		for_each_evictable_lru(lru) {
+			if (r->first[lru] == UINT_MAX)
+				continue;
+			/* The first of those that begin at the same shard stands for all. */
+			for (l = 0; r->first[l] != r->first[lru]; l++)
+				;
+			lists[l] |= BIT(lru);
+		}
+		scanned = false;
+		for_each_evictable_lru(lru) {
+			if (lists[lru])
+				scanned |= ssw_shrink_shard(r, r->first[lru], lists[lru],
+							    SWAP_CLUSTER_MAX, sc);
+		}
+	} while (scanned && !ssw_is_enough(before, sc));
+}
+
+/*
+ * Scan one shard after the other until nothing is left to scan. With @enough, stop when enough
+ * was reclaimed.
  *
  * Return: true if it stopped for that reason.
  */
 static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_control *sc)
 {
 	unsigned long before = sc->nr_reclaimed;
-	unsigned int nr = r->shards ? ssw_lru_shards + 2 : 0;
-	unsigned int i;
+	unsigned int i, id, from;
 
-	for (i = 0; i <= nr; i++) {
-		unsigned int id = r->first;
-
-		/* If the CPU's own shard was not the first, it comes next, then all others. */
-		if (i == 1)
-			id = r->own;
-		else if (i > 1)
-			id = (r->next + i - 2) % (nr - 1);
-		if (id == UINT_MAX || (i && id == r->first) || (i > 1 && id == r->own))
-			continue;
-		ssw_shrink_shard(r, id, sc);
-		/* As in shrink_lruvec(), direct global reclaim goes on at DEF_PRIORITY. */
-		if (enough && sc->nr_reclaimed - before >= sc->nr_to_reclaim &&
-		    (cgroup_reclaim(sc) || current_is_kswapd() || sc->priority != DEF_PRIORITY))
+	if (!r->shards) {
+		ssw_shrink_shard(r, 0, SSW_LISTS_ALL, ULONG_MAX, sc);
+		return enough && ssw_is_enough(before, sc);
+	}
+	ssw_shrink_first(r, before, sc);
+	if (enough && ssw_is_enough(before, sc))
+		return true;
+	/* The CPU's own shard comes next, then those after it. */
+	from = r->own == UINT_MAX ? READ_ONCE(r->shards->age[0].cursor) : r->own;
+	for (i = 0; i <= ssw_lru_shards && ssw_targets_left(&r->left); i++) {
+		id = (from + i) % (ssw_lru_shards + 1);
+		ssw_shrink_shard(r, id, SSW_LISTS_VISIT, ULONG_MAX, sc);
+		if (enough && ssw_is_enough(before, sc))
 			return true;
-		if (!ssw_targets_left(&r->left))
-			break;
 	}
 	return false;
 }
 
 /*
- * Deactivate anonymous pages if ssw_shrink_round() scanned too few active ones.
+ * Deactivate anonymous pages, where ssw_shrink_round() scans none.
  *
- * The round scans only shards that have inactive pages or page cache. A shard that has only
+ * The round visits only shards that have inactive pages or page cache. A shard that has only
  * active anonymous pages would never give any, and the memcg would be out of memory with
  * all of them there. shrink_lruvec() scans one batch of active pages with each batch of the
- * longest other list. This function does so over all shards with active pages, round-robin.
+ * longest other list. This function does so where active pages are oldest.
  */
 static void ssw_shrink_active(struct ssw_reclaim *r, const struct scaleswap_targets *targets,
 			      struct scan_control *sc)
 {
-	unsigned long *left = &r->left.nr[LRU_ACTIVE_ANON];
-	unsigned long done = targets->nr[LRU_ACTIVE_ANON] - *left, due = 0;
+	unsigned long left = r->left.nr[LRU_ACTIVE_ANON], due = 0;
 	enum lru_list lru;
 
-	if (!r->shards || !*left)
+	if (!r->shards || !left)
 		return;
 	if (!(sc->may_deactivate & DEACTIVATE_ANON)) {
 		sc->skipped_deactivate = 1;
 		return;
 	}
-	for_each_evictable_lru(lru) {
-		if (lru != LRU_ACTIVE_ANON)
-			due = max(due, targets->nr[lru] - r->left.nr[lru]);
-	}
-	due = round_up(due, SWAP_CLUSTER_MAX);
-	due = min(due - min(due, done), *left);
+	for_each_evictable_lru(lru)
+		due = max(due, targets->nr[lru] - r->left.nr[lru]);
+	due = min(round_up(due, SWAP_CLUSTER_MAX), left);
 	while (due) {
-		unsigned int id = ssw_lru_turn(r->mlruvec, r->shards, &r->shards->aged, UINT_MAX,
-					       &ssw_active_anon, sc->reclaim_idx);
+		unsigned int id = ssw_lru_begin(r->mlruvec, r->shards, LRU_ACTIVE_ANON, r->own,
+						sc->reclaim_idx);
 		unsigned long nr = min(due, SWAP_CLUSTER_MAX);
 
 		if (id == UINT_MAX)
 			break;
 		shrink_active_list(nr, ssw_lru_list(r->mlruvec, r->shards, id), sc,
 				   LRU_ACTIVE_ANON);
-		*left -= nr;
 		due -= nr;
+		r->left.nr[LRU_ACTIVE_ANON] -= nr;
 	}
-}
-
-/* Choose a shard with too many active anonymous pages; NULL if there is none. */
-static struct lruvec *ssw_lru_to_age(struct lruvec *mlruvec, struct scaleswap_shards *shards,
-				     int zone_idx)
-{
-	unsigned int own = current_is_kswapd() ? UINT_MAX : ssw_lru_own();
-	unsigned int i, id, first = UINT_MAX;
-	struct lruvec *l;
-
-	l = own == UINT_MAX ? NULL : ssw_lru_list(mlruvec, shards, own);
-	if (l && ssw_shard_is_low(l))
-		return l;
-	for (i = 0; i <= ssw_lru_shards; i++) {
-		id = ssw_lru_turn(mlruvec, shards, &shards->aged, UINT_MAX, &ssw_active_anon,
-				  zone_idx);
-		if (id == UINT_MAX || id == first)
-			break;
-		if (!i)
-			first = id;
-		l = ssw_lru_list(mlruvec, shards, id);
-		if (ssw_shard_is_low(l))
-			return l;
-	}
-	return NULL;
 }
 
 /* Rebalance active and inactive anonymous pages, as shrink_lruvec() does at its end. */
-static void ssw_shrink_age(struct lruvec *mlruvec, struct scaleswap_shards *shards,
-			   struct scan_control *sc)
+static void ssw_shrink_age(struct ssw_reclaim *r, struct scan_control *sc)
 {
-	struct scaleswap_targets none = { .age = true };
-	struct lruvec *l = mlruvec;
+	struct lruvec *l = r->mlruvec;
+	unsigned int id;
 
-	if (!inactive_is_low(mlruvec, LRU_INACTIVE_ANON) && !ssw_lists_are_low(mlruvec, sc))
+	if (!can_age_anon_pages(lruvec_pgdat(l), sc))
 		return;
-	if (shards)
-		l = ssw_lru_to_age(mlruvec, shards, sc->reclaim_idx);
-	if (!l)
+	if (!inactive_is_low(l, LRU_INACTIVE_ANON) && !ssw_lists_are_low(l, sc))
 		return;
-	sc->shard_targets = &none;
-	shrink_lruvec(l, sc);
-	sc->shard_targets = NULL;
+	if (r->shards) {
+		id = ssw_lru_begin(l, r->shards, LRU_ACTIVE_ANON, r->own, sc->reclaim_idx);
+		if (id == UINT_MAX)
+			return;
+		l = ssw_lru_list(l, r->shards, id);
+	}
+	shrink_active_list(SWAP_CLUSTER_MAX, l, sc, LRU_ACTIVE_ANON);
 }
 
 static noinline void ssw_shrink_shards(struct lruvec *mlruvec, struct scan_control *sc)
 {
 	struct ssw_reclaim r = { .mlruvec = mlruvec, .shards = READ_ONCE(mlruvec->shards) };
-	struct scaleswap_targets targets = { }, want;
+	struct scaleswap_targets targets = { };
 	bool enough;
 
 	get_scan_count(mlruvec, sc, targets.nr);
+	r.left = targets;
+	memset(r.first, 0xff, sizeof(r.first));
+	r.own = current_is_kswapd() ? UINT_MAX : ssw_lru_own();
 	if (ssw_targets_left(&targets)) {
-		/* Do not begin at a shard where no page would be scanned. */
-		want = targets;
-		want.nr[LRU_ACTIVE_ANON] = 0;
-		if (!(sc->may_deactivate & DEACTIVATE_FILE) && want.nr[LRU_INACTIVE_FILE])
-			want.nr[LRU_ACTIVE_FILE] = 0;
-		r.left = targets;
-		if (r.shards)
-			r.first = ssw_lru_first(mlruvec, r.shards, &r.own, &r.next, &want,
-						sc->reclaim_idx);
 		enough = ssw_shrink_round(&r, true, sc);
 		ssw_shrink_active(&r, &targets, sc);
 		if (enough && ssw_targets_level(&targets, &r.left))
 			ssw_shrink_round(&r, false, sc);
 	}
-	ssw_shrink_age(mlruvec, r.shards, sc);
+	ssw_shrink_age(&r, sc);
 }
 
 /* Do for a memcg and node, with all its shards, what shrink_lruvec() does for one lruvec. */
@@ -614,9 +597,7 @@ static struct lruvec *scaleswap_next_lruvec(struct lruvec *mlruvec)
 	shards = READ_ONCE(mlruvec->shards);
 	if (!shards)
 		return mlruvec;
-	/* Leave out no CPU's shard. The memcg's own lists have their turn, too. */
-	id = ssw_lru_turn(mlruvec, shards, &shards->aged, UINT_MAX, &ssw_active_anon,
-			  MAX_NR_ZONES - 1);
+	id = ssw_lru_oldest(mlruvec, shards, LRU_ACTIVE_ANON, MAX_NR_ZONES - 1);
 	return id == UINT_MAX ? mlruvec : ssw_lru_list(mlruvec, shards, id);
 }
 

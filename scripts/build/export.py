@@ -109,7 +109,7 @@ PIECES = (
      "tools/testing/scaleswap: run the lockless parts in user space",
      "Build slots, clusters and delegation as a program, under ThreadSanitizer\n"
      "and AddressSanitizer, and check models of their barriers with spin."),
-    (3, ("mm/scaleswap/lru", "mm/scaleswap/vmscan-lru.c", "mm/scaleswap/Kconfig.lru"),
+    (3, ("mm/scaleswap/lru", "mm/scaleswap/vmscan-lru", "mm/scaleswap/Kconfig.lru"),
      "mm/scaleswap: add LRU shards",
      "All folios of a memcg on a node are on the lists of one lruvec, under one\n"
      "lru_lock. Give it shards, a lruvec for each CPU, and let reclaim take\n"

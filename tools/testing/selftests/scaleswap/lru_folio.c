@@ -142,25 +142,6 @@ SSW_BODY(lru_folio, totals_are_posted)
 	group_ends(_metadata);
 }
 
-/* The generations of the other LRU cannot be had at the same time. */
-SSW_TEST_F(lru_folio, no_generations)
-{
-	static const char * const on[] = { "1", "y", "Y", "7", "0x0001" };
-	char seen[32];
-
-	if (value("shards") <= 0)
-		SKIP(return, "LRU lists are not sharded here");
-	if (access(GEN, F_OK))
-		SKIP(return, "a kernel without CONFIG_LRU_GEN");
-	for (size_t i = 0; i < ARRAY_SIZE(on); i++) {
-		EXPECT_EQ(-EBUSY, ssw_write(GEN, on[i])) TH_LOG("writing %s", on[i]);
-		ASSERT_LT(0, ssw_read(GEN, seen, sizeof(seen)));
-		EXPECT_EQ(0, strtol(seen, NULL, 0) & 1) TH_LOG("it is %s", seen);
-	}
-	EXPECT_EQ(0, ssw_write(GEN, "0"));
-	EXPECT_EQ(0, ssw_write(GEN, "n"));
-}
-
 /* --- which shard a page is in ---------------------------------------------- */
 
 /* First touched on A, and read back on B: A's. A new one of B's: B's. */
@@ -547,16 +528,18 @@ SSW_BODY(lru_folio, lists_of_one_page)
 	ASSERT_TRUE(mate_start(&m, a, PAGES, false));
 	tell_all(&m, STAMP, 1);
 	EXPECT_ABOUT(PAGES, at(a, ANON));
-	EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(a), 1 << ACTIVE_ANON));
+	if (!generations())
+		EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(a), 1 << ACTIVE_ANON));
 
 	/* Active, then cold: on B, and they stay in A's shard. */
 	tell_all(&m, PIN, b);
 	EXPECT_EQ(0, tell_all(&m, USE, 0));
-	EXPECT_ABOUT(PAGES, at(a, 1 << ACTIVE_ANON));
+	EXPECT_ABOUT(PAGES, at(a, generations() ? ANON : 1 << ACTIVE_ANON));
 	EXPECT_ABOUT(0, at(b, ANON));
 	EXPECT_EQ(0, tell_all(&m, COLD, 0));
-	EXPECT_ABOUT(PAGES, at(a, 1 << INACTIVE_ANON));
-	EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(a), 1 << ACTIVE_ANON));
+	EXPECT_ABOUT(PAGES, at(a, generations() ? ANON : 1 << INACTIVE_ANON));
+	if (!generations())
+		EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(a), 1 << ACTIVE_ANON));
 	EXPECT_ABOUT(0, at(b, ANON));
 
 	/* Locked on B, then on A; unlocked on either. */

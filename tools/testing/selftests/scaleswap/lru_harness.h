@@ -16,6 +16,14 @@
 			SKIP(return, "%s", _why); \
 	} while (0)
 
+/* Active and inactive lists, and the clocks or tracepoints that go with these */
+#define NEED_LISTS()							\
+	do {								\
+		NEED_SHARDS();						\
+		if (generations())					\
+			SKIP(return, "generations are on");		\
+	} while (0)
+
 #define NEED_TWO(a, b)							\
 	do {								\
 		if (!two_cpus(&(a), &(b)))				\

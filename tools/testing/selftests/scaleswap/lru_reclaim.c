@@ -125,12 +125,15 @@ SSW_BODY(lru_reclaim, cache_of_all_gives_way)
 	for (int i = 0; i < 4; i++) {
 		ASSERT_TRUE(mate_start(&m[i], cpu[i], 3000, false));
 		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
-		if (i) {
+		if (i)
 			unlink(ssw_file(910 + i));
-			ASSERT_EQ(0, tell(&m[i], FILE_NEW, 0, files, 910 + i));
-			EXPECT_EQ(files, file_cached(910 + i, files));
-		}
 	}
+	/* By turns: pages of all are equally old. */
+	for (long at = 0; at < files; at += piece)
+		for (int i = 1; i < 4; i++)
+			ASSERT_EQ(0, tell(&m[i], FILE_NEW, at, piece, 910 + i));
+	for (int i = 1; i < 4; i++)
+		EXPECT_EQ(files, file_cached(910 + i, files));
 	/* Full from here on. */
 	ASSERT_EQ(0, tell(&m[0], STAMP, 0, 500, 1));
 	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", cg(GROUP, "memory.current", NULL)));
@@ -164,7 +167,7 @@ SSW_BODY(lru_reclaim, cache_of_all_gives_way)
 /* Page cache that its CPU goes on reading outlives that of CPUs that are idle. */
 SSW_BODY(lru_reclaim, idle_cache_gives_way)
 {
-	const long files = 900, taken = 1200, piece = 40;
+	const long files = 920, taken = 1200, piece = 40;
 	long lost[4] = {}, again = 0;
 	int cpu[4], node;
 	struct mate m[4];
@@ -179,12 +182,15 @@ SSW_BODY(lru_reclaim, idle_cache_gives_way)
 	for (int i = 0; i < 4; i++) {
 		ASSERT_TRUE(mate_start(&m[i], cpu[i], 3000, false));
 		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
-		if (i) {
+		if (i)
 			unlink(ssw_file(910 + i));
-			ASSERT_EQ(0, tell(&m[i], FILE_NEW, 0, files, 910 + i));
-			EXPECT_EQ(files, file_cached(910 + i, files));
-		}
 	}
+	/* By turns: pages of all are equally old. */
+	for (long at = 0; at < files; at += piece)
+		for (int i = 1; i < 4; i++)
+			ASSERT_EQ(0, tell(&m[i], FILE_NEW, at, piece, 910 + i));
+	for (int i = 1; i < 4; i++)
+		EXPECT_EQ(files, file_cached(910 + i, files));
 	ASSERT_EQ(0, tell(&m[0], STAMP, 0, 500, 1));
 	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", cg(GROUP, "memory.current", NULL)));
 	for (long at = 0; at < taken; at += piece) {
@@ -288,7 +294,7 @@ SSW_BODY(lru_reclaim, both_sorts_in_proportion)
 	struct reclaimed r;
 	int cpu[4];
 
-	NEED_SHARDS();
+	NEED_LISTS();
 	NEED_FOUR(cpu);
 	if (access(SSW_TRACE "events/vmscan", R_OK))
 		SKIP(return, "the kernel has no tracing");
@@ -461,7 +467,7 @@ SSW_BODY(lru_reclaim, aged_as_one_list)
 	struct ssw_areas areas;
 	int cpu[4];
 
-	NEED_SHARDS();
+	NEED_LISTS();
 	NEED_FOUR(cpu);
 	if (access(SSW_TRACE "events/vmscan", R_OK))
 		SKIP(return, "the kernel has no tracing");
@@ -484,7 +490,7 @@ SSW_BODY(lru_reclaim, active_shards_give_way)
 	struct mate m[2];
 	int cpu[4], node;
 
-	NEED_SHARDS();
+	NEED_LISTS();
 	NEED_FOUR(cpu);
 	NEED_AREAS(&areas);
 	node = ssw_node_of(cpu[0]);
@@ -545,85 +551,6 @@ SSW_BODY(lru_reclaim, active_shards_give_way)
 	group_ends(_metadata);
 }
 
-/* One scan of a shard's inactive pages: SSW_LRU_ROUND of mm/scaleswap/vmscan-lru.c */
-#define ROUND	1048576L
-
-static unsigned long clock_of(int node, int shard)
-{
-	for (int i = 0; i < nr_rows; i++)
-		if (rows[i].memcg == memcg && rows[i].nid == node && rows[i].shard == shard)
-			return rows[i].clock;
-	return 0;
-}
-
-/*
- * One of two CPUs reads its pages four times as often as the other, and neither has all of
- * them in memory. Both CPUs' pages have equally long to be used again.
- */
-SSW_BODY(lru_reclaim, clocks_keep_pace)
-{
-	const long max = 2400, busy = 2400, slow = 1200, piece = 64;
-	long most = 0, sum = 0, looks = 0, in[2] = { }, rounds[2] = { };
-	unsigned long began[2] = { };
-	struct ssw_areas areas;
-	struct mate m[2];
-	int cpu[4], node;
-
-	NEED_SHARDS();
-	NEED_FOUR(cpu);
-	NEED_AREAS(&areas);
-	node = ssw_node_of(cpu[0]);
-	ASSERT_EQ(0, cg_fresh());
-	for (int i = 0; i < 2; i++) {
-		ASSERT_TRUE(mate_start(&m[i], cpu[i], i ? slow : busy, false));
-		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
-	}
-	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
-	for (int i = 0; i < 2; i++) {
-		ASSERT_EQ(0, tell_all(&m[i], STAMP, i));
-		in[i] = tell(&m[i], FAULTS, 0, 0, 0);
-	}
-	for (long at = 0, n = 0; n < 12 * busy; n += piece, at += piece) {
-		const long b = at % (busy / piece * piece);
-		const long s = at / 4 % (slow / (piece / 4) * (piece / 4));
-
-		ASSERT_EQ(0, tell(&m[0], CHECK, b, piece, 0));
-		ASSERT_EQ(0, tell(&m[1], CHECK, s, piece / 4, 1));
-		/* Let the clocks settle first. */
-		if (n < 4 * busy || n / piece % 4)
-			continue;
-		ASSERT_EQ(0, dump());
-		long behind = clock_of(node, shard_of(cpu[0])) - clock_of(node, shard_of(cpu[1]));
-
-		for (int i = 0; i < 2; i++) {
-			unsigned long now = clock_of(node, shard_of(cpu[i]));
-
-			began[i] = looks ? began[i] : now;
-			rounds[i] = (long)(now - began[i]) / ROUND;
-		}
-		sum += labs(behind);
-		most = labs(behind) > most ? labs(behind) : most;
-		looks++;
-	}
-	for (int i = 0; i < 2; i++)
-		in[i] = tell(&m[i], FAULTS, 0, 0, 0) - in[i];
-	TH_LOG("%ld and %ld faults, %ld and %ld rounds; clocks were %ld %% of a round apart on average, %ld %% at most",
-	       in[0], in[1], rounds[0], rounds[1], sum / looks * 100 / ROUND, most * 100 / ROUND);
-	/* Both were in use. */
-	EXPECT_LE(busy, in[0]);
-	EXPECT_LE(slow / 4, in[1]);
-	for (int i = 0; i < 2; i++)
-		EXPECT_LE(8, rounds[i]);
-	/* Half a round is tolerated: 0.3 was seen, and more than one with four tolerated. */
-	EXPECT_GE(ROUND, sum / looks);
-	for (int i = 0; i < 2; i++) {
-		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
-		EXPECT_EQ(0, mate_end(&m[i]));
-	}
-	EXPECT_EQ(0, kills());
-	group_ends(_metadata);
-}
-
 /*
  * Pages that were away for longer than they could have stayed are not activated when they
  * return, those that have just left are. Twice what memory holds is read in a circle, by two
@@ -637,7 +564,8 @@ SSW_BODY(lru_reclaim, long_gone_is_inactive)
 	struct mate m[2];
 	int cpu[2];
 
-	NEED_SHARDS();
+	/* Generations know no distances. */
+	NEED_LISTS();
 	NEED_TWO(cpu[0], cpu[1]);
 	NEED_AREAS(&areas);
 	ASSERT_EQ(0, cg_fresh());
@@ -694,8 +622,9 @@ SSW_BODY(lru_reclaim, kswapd_takes_from_all)
 	for (long at = 0; at < cold; at += 50)
 		for (int i = 0; i < 4; i++)
 			ASSERT_EQ(0, tell(&m[i], STAMP, at, 50, i + 1));
-	for (int i = 0; i < 4; i++)
-		ASSERT_EQ(0, tell_all(&m[i], COLD, 0));
+	for (long at = 0; at < cold; at += 50)
+		for (int i = 0; i < 4; i++)
+			ASSERT_EQ(0, tell(&m[i], COLD, at, 50, 0));
 	drain();
 	/*
 	 * Lock memory until it gets to work, and then little by little: between the marks

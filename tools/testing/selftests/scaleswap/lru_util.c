@@ -42,9 +42,10 @@ int dump(void)
 				abort();
 		}
 		r = &rows[nr_rows++];
-		if (sscanf(line, "%d %d %d %ld %ld %ld %ld %ld %lu %ld", &r->memcg, &r->nid,
-			   &r->shard, &r->size[0], &r->size[1], &r->size[2], &r->size[3],
-			   &r->size[4], &r->clock, &r->posted) != 10)
+		if (sscanf(line, "%d %d %d %ld %ld %ld %ld %ld %ld %d %d %d %d", &r->memcg,
+			   &r->nid, &r->shard, &r->size[0], &r->size[1], &r->size[2], &r->size[3],
+			   &r->size[4], &r->posted, &r->age[0], &r->age[1], &r->age[2],
+			   &r->age[3]) != 13)
 			ret = -EINVAL;
 	}
 	fclose(f);
@@ -85,11 +86,32 @@ const char *cannot(void)
 	return access(DUMP, R_OK) ? "there is no " DUMP : NULL;
 }
 
+/* Check whether generations (MGLRU) are on: folios are neither active nor inactive then. */
+bool generations(void)
+{
+	char seen[32] = "";
+
+	ssw_read(GEN, seen, sizeof(seen));
+	return strtol(seen, NULL, 0) & 1;
+}
+
 int shard_of(int cpu)
 {
 	long long n = value("shards");
 
 	return 1 + (n > 0 ? cpu % n : cpu);
+}
+
+/* Age of the oldest pages that GROUP has on a list of a CPU's shard, in the last dump. */
+int age_of(int cpu, int list)
+{
+	int oldest = -1;
+
+	for (int i = 0; i < nr_rows; i++)
+		if (rows[i].memcg == memcg && rows[i].shard == shard_of(cpu) &&
+		    rows[i].size[list] && rows[i].age[list] > oldest)
+			oldest = rows[i].age[list];
+	return oldest;
 }
 
 /* Drain the per-CPU batches onto the lists. This drops clean caches, too. */
@@ -235,9 +257,10 @@ void show_group(void)
 		return;
 	for (int i = 0; i < nr_rows; i++)
 		if (rows[i].memcg == memcg)
-			printf("# node %d shard %d: anon %ld+%ld file %ld+%ld unevictable %ld\n",
+			printf("# node %d shard %d: anon %ld+%ld file %ld+%ld unevictable %ld, ages %d+%d %d+%d\n",
 			       rows[i].nid, rows[i].shard, rows[i].size[0], rows[i].size[1],
-			       rows[i].size[2], rows[i].size[3], rows[i].size[4]);
+			       rows[i].size[2], rows[i].size[3], rows[i].size[4],
+			       rows[i].age[0], rows[i].age[1], rows[i].age[2], rows[i].age[3]);
 }
 
 /* Wait until memory.stat agrees with the lists: reclaim decides by it what to age. */
@@ -374,6 +397,22 @@ static long file_pages(int file, size_t from, size_t n, bool fresh)
 	return wrong;
 }
 
+/* Read and check @n of a file's first @pages pages, some twice and some not; as file_pages(). */
+static long file_random(int file, size_t pages, size_t n)
+{
+	static uint64_t x = 12345;
+	long wrong = 0;
+
+	for (size_t i = 0; i < n && wrong >= 0; i++) {
+		long ret;
+
+		x = x * 6364136223846793005UL + 1442695040888963407UL;
+		ret = file_pages(file, (x >> 33) % pages, 1, false);
+		wrong = ret < 0 ? ret : wrong + ret;
+	}
+	return wrong;
+}
+
 /*
  * Put pages of memory, or of a file if @p is NULL, into pipes. A page in a pipe has a
  * reference, so reclaim scans it and has to leave it. Pipes of a few pages, since a large
@@ -504,6 +543,8 @@ static long mate_do(struct mate *m)
 	case FILE_NEW:
 	case FILE_READ:
 		return file_pages(arg, m->c->from, n, m->c->op == FILE_NEW);
+	case FILE_RANDOM:
+		return file_random(arg, m->c->from, n);
 	case HOLD:
 		return hold(p, 0, n);
 	case FILE_HOLD:

@@ -29,8 +29,8 @@ enum { INACTIVE_ANON, ACTIVE_ANON, INACTIVE_FILE, ACTIVE_FILE, UNEVICTABLE, LIST
 struct row {
 	int memcg, nid, shard;
 	long size[LISTS];
-	unsigned long clock;
 	long posted;
+	int age[UNEVICTABLE];	/* of the oldest pages, by list */
 };
 
 extern const char * const list_name[LISTS];
@@ -42,7 +42,9 @@ int dump(void);
 long in_dump(int memcg, int nid, int shard, unsigned int lists);
 long long value(const char *name);
 const char *cannot(void);
+bool generations(void);
 int shard_of(int cpu);
+int age_of(int cpu, int list);
 void drain(void);
 bool two_cpus(int *a, int *b);
 bool four_cpus(int cpu[4]);
@@ -67,7 +69,7 @@ long long kills(void);
 enum op {
 	REST, PIN, STAMP, CHECK, OUT, COLD, LOCK, UNLOCK, LOCK_NEW, USE, DROP, BREAK, MOVE,
 	SPLIT, RESIDENT, IN_AREA, FAULTS, HOLES, EVEN, NODE, WHERE, FILE_NEW, FILE_READ,
-	HOLD, FILE_HOLD, LEAVE,
+	HOLD, FILE_HOLD, FILE_RANDOM, LEAVE,
 };
 
 /* A process that carries out an op at a time, with pages that only it touches. */

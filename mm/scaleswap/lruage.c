@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: ages of pages in LRU shards.
+ */
+
+/**
+ * DOC: Ages of pages in LRU shards
+ *
+ * A single list is in order: whoever reclaims takes the page at its tail, which is the one that
+ * joined first. With a list for each shard, reclaim has to know which of the tails joined first.
+ *
+ * So each list of a memcg and node, such as that of inactive anonymous pages, has an *age*: a
+ * number that all shards share, and that grows by one whenever as many pages have joined the
+ * list, in any shard, as a quarter of it holds (SSW_LRU_PARTS). That is the time in which pages
+ * of a single list move on by a quarter of its length. A shard keeps pages of different age
+ * on different lists. The newest are on the lruvec's own list. When the age has grown, the
+ * shard moves all of these to ``older`` at once, before the next folio joins. A folio that
+ * leaves needs no look at its age: the list that it is on becomes shorter, and the shard's
+ * oldest age is that of the first of these lists that is not empty.
+ *
+ * Freed pages, pages that are used again and pages that reclaim puts back change the ages of
+ * what is left just as they change the tail of a single list. Pages that were written and shall be
+ * freed next (folio_rotate_reclaimable()) are on a list apart, ``next``, and do not change how
+ * old a shard is: else all CPUs would come for them. Ages of anonymous memory and
+ * page cache, and of active and inactive pages, have nothing to do with each other.
+ */
+
+/**
+ * DOC: Invariants of ages
+ *
+ * All under the lock of the shard's lruvec:
+ *
+ * 1. ``seq`` - ``oldest`` is less than SCALESWAP_LRU_AGES. Pages of an age from ``oldest`` to
+ *    ``seq`` - 1 are on ``older.age``, at the age modulo SCALESWAP_LRU_AGES; those of age ``seq``
+ *    are on the lruvec's own list; all other lists of ``older.age`` are empty. So two ages never
+ *    share a list. Of pages that are older than that, only their order is known: they count as if
+ *    they had that many ages less one.
+ * 2. On the lists, taken from ``seq`` to ``oldest``, folios are in the order in which they
+ *    joined, last ones first, but for those that the base kernel would put elsewhere, too.
+ * 3. If ``older.next`` has a folio, ``has_next`` is set. The reverse need not hold.
+ */
+
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+
+#include "internal.h"
+
+struct ssw_ages {
+	struct scaleswap_age *age;
+	struct scaleswap_older *older;
+	struct list_head *newest;
+};
+
+static bool ssw_ages_of(struct lruvec *lruvec, enum lru_list lru, struct ssw_ages *a,
+			struct scaleswap_shards **shards)
+{
+	struct scaleswap_shard *shard = lruvec->shard;
+
+	*shards = READ_ONCE((shard ? shard->mlruvec : lruvec)->shards);
+	if (!*shards)
+		return false;
+	a->age = shard ? &shard->size[lru].age : &(*shards)->age[lru];
+	a->older = shard ? &shard->older[lru] : &(*shards)->older[lru];
+	a->newest = &lruvec->lists[lru];
+	return true;
+}
+
+static struct list_head *ssw_older(const struct ssw_ages *a, unsigned int seq)
+{
+	return &a->older->age[seq % SCALESWAP_LRU_AGES];
+}
+
+/* Skip ages of which no page is left. */
+static void ssw_ages_skip(struct ssw_ages *a)
+{
+	unsigned int oldest = a->age->oldest;
+
+	while (oldest != a->age->seq && list_empty(ssw_older(a, oldest)))
+		oldest++;
+	if (oldest != a->age->oldest)
+		WRITE_ONCE(a->age->oldest, oldest);
+}
+
+/* From now on pages that join have the age @seq. */
+static void ssw_ages_begin(struct ssw_ages *a, unsigned int seq)
+{
+	unsigned int oldest, first = seq - (SCALESWAP_LRU_AGES - 1);
+
+	if (a->age->seq == seq)
+		return;
+	list_splice_init(a->newest, ssw_older(a, a->age->seq));
+	ssw_ages_skip(a);
+	oldest = a->age->oldest;
+	/* What is too old to be told apart, in its order: older pages are nearer to the tail. */
+	while ((int)(first - oldest) > 0 && oldest != a->age->seq) {
+		list_splice_tail_init(ssw_older(a, oldest), ssw_older(a, oldest + 1));
+		oldest++;
+	}
+	if ((int)(first - oldest) > 0) {
+		if (oldest % SCALESWAP_LRU_AGES != first % SCALESWAP_LRU_AGES)
+			list_splice_init(ssw_older(a, oldest), ssw_older(a, first));
+		oldest = first;
+	}
+	WRITE_ONCE(a->age->oldest, oldest);
+	a->age->seq = seq;
+	ssw_ages_skip(a);
+}
+
+/* Begin a new age of a list if a part of its pages has joined since the last one began. */
+static void ssw_clock_add(struct scaleswap_shards *shards, enum lru_list lru, long nr_pages)
+{
+	struct scaleswap_clock *clock = &shards->clock[lru];
+	unsigned int seq = READ_ONCE(shards->seq[lru]);
+	long joined = atomic_long_add_return(nr_pages, &clock->joined);
+	long pages = 0;
+	int zid;
+
+	/* One of those that come here at the same time succeeds, or the next one does. */
+	if (joined < (long)READ_ONCE(clock->period) ||
+	    !atomic_long_try_cmpxchg(&clock->joined, &joined, 0))
+		return;
+	for (zid = 0; zid < MAX_NR_ZONES; zid++)
+		pages += atomic_long_read(&shards->total[zid].lru[lru]);
+	WRITE_ONCE(clock->period, max(pages / SSW_LRU_PARTS, (long)SCALESWAP_LRU_BATCH));
+	/* It never goes back, however long this CPU was away since it read it. */
+	cmpxchg(&shards->seq[lru], seq, seq + 1);
+}
+
+void __scaleswap_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages)
+{
+	struct scaleswap_shards *shards;
+	struct ssw_ages a;
+
+	if (lru == LRU_UNEVICTABLE || !ssw_ages_of(lruvec, lru, &a, &shards))
+		return;
+	a.age->joined += nr_pages;
+	if (a.age->joined >= SCALESWAP_LRU_BATCH) {
+		ssw_clock_add(shards, lru, a.age->joined);
+		a.age->joined = 0;
+	}
+	ssw_ages_skip(&a);
+	ssw_ages_begin(&a, READ_ONCE(shards->seq[lru]));
+}
+
+struct list_head *__scaleswap_lru_tail(struct lruvec *lruvec, enum lru_list lru)
+{
+	struct scaleswap_shards *shards;
+	struct ssw_ages a;
+
+	if (!ssw_ages_of(lruvec, lru, &a, &shards))
+		return &lruvec->lists[lru];
+	if (!list_empty(&a.older->next))
+		return &a.older->next;
+	if (a.age->has_next)
+		WRITE_ONCE(a.age->has_next, 0);
+	ssw_ages_skip(&a);
+	return a.age->oldest == a.age->seq ? a.newest : ssw_older(&a, a.age->oldest);
+}
+
+struct list_head *__scaleswap_lru_last(struct lruvec *lruvec, enum lru_list lru)
+{
+	struct scaleswap_shards *shards;
+	struct ssw_ages a;
+
+	if (!ssw_ages_of(lruvec, lru, &a, &shards))
+		return &lruvec->lists[lru];
+	if (!a.age->has_next)
+		WRITE_ONCE(a.age->has_next, 1);
+	return &a.older->next;
+}
+
+/*
+ * Pages of the next part are newer than those that the caller has looked at, and there may be older
+ * ones in another shard. So a batch ends here, unless it would be a small one.
+ *
+ * It also ends after pages that shall leave before all others. These are often few, that were
+ * written and are freed now, while the next part may be that of the newest pages. These would be
+ * written in their turn, and bring reclaim back to this shard until it has none.
+ */
+bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_head **tail,
+			  unsigned long scanned)
+{
+	struct scaleswap_shards *shards;
+	struct ssw_ages a;
+
+	if (!ssw_ages_of(lruvec, lru, &a, &shards))
+		return false;
+	if (*tail == &a.older->next)
+		WRITE_ONCE(a.age->has_next, 0);
+	if (scanned && *tail == &a.older->next)
+		return false;
+	if (scanned >= SCALESWAP_LRU_BATCH / 2)
+		return false;
+	*tail = __scaleswap_lru_tail(lruvec, lru);
+	return !list_empty(*tail);
+}
+
+/**
+ * ssw_lru_ages_init - prepare the ages of a shard, or of a memcg's own lists
+ * @age: its age, or the first of several
+ * @stride: bytes from one to the next
+ * @older: its lists of older pages
+ * @seq: age of the pages that join now, by list
+ *
+ * Context: any; nobody else sees them yet.
+ */
+void ssw_lru_ages_init(struct scaleswap_age *age, size_t stride,
+		       struct scaleswap_older *older, const unsigned int *seq)
+{
+	unsigned int lru, i;
+
+	for (lru = 0; lru < LRU_UNEVICTABLE; lru++, age = (void *)age + stride) {
+		age->seq = READ_ONCE(seq[lru]);
+		age->oldest = age->seq;
+		for (i = 0; i < SCALESWAP_LRU_AGES; i++)
+			INIT_LIST_HEAD(&older[lru].age[i]);
+		INIT_LIST_HEAD(&older[lru].next);
+	}
+}
+
+/**
+ * ssw_lru_behind - return how old the oldest pages of a list are
+ * @lruvec: lruvec of a shard or a memcg's
+ * @lru: list, not the unevictable one
+ *
+ * Context: any; a hint without @lruvec's lock.
+ * Return: ages that have begun since they joined: 0 if they are of those that join now, or if
+ * @lruvec has no shards beside it. It may be wrong, too high, if pages
+ * have left that nobody reclaimed, and the list is empty or not of this CPU.
+ */
+unsigned int ssw_lru_behind(struct lruvec *lruvec, enum lru_list lru)
+{
+	struct scaleswap_shards *shards;
+	struct ssw_ages a;
+
+	if (!ssw_ages_of(lruvec, lru, &a, &shards))
+		return 0;
+	return READ_ONCE(shards->seq[lru]) - READ_ONCE(a.age->oldest);
+}
+
+/**
+ * ssw_lru_has_next - check whether a list has folios that shall leave before all others
+ * @lruvec: lruvec of a shard or a memcg's
+ * @lru: list, not the unevictable one
+ *
+ * Context: any; a hint without @lruvec's lock.
+ * Return: true if so.
+ */
+bool ssw_lru_has_next(struct lruvec *lruvec, enum lru_list lru)
+{
+	struct scaleswap_shards *shards;
+	struct ssw_ages a;
+
+	/* Whoever finds the list empty clears has_next: the last batch may not have looked. */
+	return ssw_ages_of(lruvec, lru, &a, &shards) && READ_ONCE(a.age->has_next) &&
+	       !list_empty(&a.older->next);
+}

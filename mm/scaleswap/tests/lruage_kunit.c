@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of ScaleSwap's ages of pages in LRU shards, on shards that no memcg has.
+ */
+#include <kunit/test.h>
+#include <linux/memcontrol.h>
+#include <linux/mm_inline.h>
+#include <linux/prandom.h>
+
+#include "../internal.h"
+
+#define SSW_TEST_LRU	LRU_INACTIVE_ANON
+#define SSW_TEST_SHARDS	3
+#define SSW_TEST_PAGES	512
+
+/* Stands for a page on a list. */
+struct ssw_test_page {
+	struct list_head lru;
+	int shard;		/* from 1; 0 if it is on no list */
+	unsigned long joined;	/* when, in pages that joined any shard */
+	int seq;		/* the age that pages had then */
+};
+
+struct ssw_test_lru {
+	struct lruvec mlruvec;
+	struct scaleswap_shards *shards;
+	struct scaleswap_shard *shard[SSW_TEST_SHARDS + 1];
+	struct ssw_test_page page[SSW_TEST_PAGES];
+	long nr[SSW_TEST_SHARDS + 1];
+	unsigned long joined;
+};
+
+static struct ssw_test_lru *ssw_test_lru(struct kunit *test)
+{
+	struct ssw_test_lru *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	t->shards = kunit_kzalloc(test, struct_size(t->shards, shard, SSW_TEST_SHARDS + 1),
+				  GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t->shards);
+	ssw_lru_ages_init(t->shards->age, sizeof(t->shards->age[0]), t->shards->older,
+			  t->shards->seq);
+	t->mlruvec.shards = t->shards;
+	for (i = 1; i <= SSW_TEST_SHARDS; i++) {
+		struct scaleswap_shard *shard = kunit_kzalloc(test, sizeof(*shard), GFP_KERNEL);
+
+		KUNIT_ASSERT_NOT_NULL(test, shard);
+		INIT_LIST_HEAD(&shard->lruvec.lists[SSW_TEST_LRU]);
+		shard->lruvec.shard = shard;
+		shard->mlruvec = &t->mlruvec;
+		shard->id = i;
+		ssw_lru_ages_init(&shard->size[0].age, sizeof(shard->size[0]), shard->older,
+				  t->shards->seq);
+		t->shards->shard[i] = shard;
+		t->shard[i] = shard;
+	}
+	return t;
+}
+
+/* As lruvec_add_folio() does. */
+static void ssw_test_join(struct ssw_test_lru *t, int id, struct ssw_test_page *p)
+{
+	__scaleswap_lru_join(&t->shard[id]->lruvec, SSW_TEST_LRU, 1);
+	atomic_long_inc(&t->shards->total[0].lru[SSW_TEST_LRU]);
+	p->shard = id;
+	p->joined = t->joined++;
+	p->seq = t->shards->seq[SSW_TEST_LRU];
+	list_add(&p->lru, &t->shard[id]->lruvec.lists[SSW_TEST_LRU]);
+	t->nr[id]++;
+}
+
+static void ssw_test_leave(struct ssw_test_lru *t, struct ssw_test_page *p)
+{
+	list_del(&p->lru);
+	atomic_long_dec(&t->shards->total[0].lru[SSW_TEST_LRU]);
+	t->nr[p->shard]--;
+	p->shard = 0;
+}
+
+static struct ssw_test_page *ssw_test_oldest(struct ssw_test_lru *t, int id)
+{
+	struct ssw_test_page *oldest = NULL;
+	int i;
+
+	for (i = 0; i < SSW_TEST_PAGES; i++) {
+		struct ssw_test_page *p = &t->page[i];
+
+		if (p->shard == id && (!oldest || p->joined < oldest->joined))
+			oldest = p;
+	}
+	return oldest;
+}
+
+/* Check that the page that would leave first is the oldest, and has the age that it should. */
+static bool ssw_test_tail_is_right(struct kunit *test, struct ssw_test_lru *t, int id)
+{
+	struct ssw_test_page *p = ssw_test_oldest(t, id);
+	struct list_head *tail = __scaleswap_lru_tail(&t->shard[id]->lruvec, SSW_TEST_LRU);
+	int seq = t->shard[id]->size[SSW_TEST_LRU].age.seq - (SCALESWAP_LRU_AGES - 1);
+	int behind = t->shards->seq[SSW_TEST_LRU];
+
+	KUNIT_EXPECT_EQ(test, list_empty(tail), !p);
+	if (!p)
+		return list_empty(tail);
+	/* Ages that cannot be told apart from the oldest one that can count as that. */
+	behind -= max(seq, p->seq);
+	KUNIT_EXPECT_PTR_EQ(test, tail->prev, &p->lru);
+	KUNIT_EXPECT_EQ(test, ssw_lru_behind(&t->shard[id]->lruvec, SSW_TEST_LRU), behind);
+	return tail->prev == &p->lru &&
+	       ssw_lru_behind(&t->shard[id]->lruvec, SSW_TEST_LRU) == behind;
+}
+
+/* Pages join and leave at random, and shards rest for long: all are found, in order. */
+static void ssw_test_ages_in_order(struct kunit *test)
+{
+	struct ssw_test_lru *t = ssw_test_lru(test);
+	struct rnd_state rnd;
+	int busy = 1, round;
+
+	prandom_seed_state(&rnd, 42);
+	for (round = 0; round < 40000; round++) {
+		struct ssw_test_page *p = &t->page[prandom_u32_state(&rnd) % SSW_TEST_PAGES];
+		int id = 1 + prandom_u32_state(&rnd) % SSW_TEST_SHARDS;
+
+		/* Most of the time one shard is busy, and the others hardly are. */
+		if (!(prandom_u32_state(&rnd) % 2000))
+			busy = id;
+		if (prandom_u32_state(&rnd) % 64)
+			id = busy;
+		if (p->shard) {
+			/* Freed, or used: from anywhere in the list. */
+			if (p->shard == id)
+				ssw_test_leave(t, p);
+		} else {
+			ssw_test_join(t, id, p);
+		}
+		if (round % 16 || !t->nr[id])
+			continue;
+		/* Reclaim */
+		if (!ssw_test_tail_is_right(test, t, id))
+			break;
+		ssw_test_leave(t, ssw_test_oldest(t, id));
+		if (!ssw_test_tail_is_right(test, t, id))
+			break;
+	}
+	/* It was not for nothing: pages of all ages were seen. */
+	KUNIT_EXPECT_GT(test, t->shards->seq[SSW_TEST_LRU], 50);
+	for (round = 1; round <= SSW_TEST_SHARDS; round++) {
+		while (t->nr[round] && ssw_test_tail_is_right(test, t, round))
+			ssw_test_leave(t, ssw_test_oldest(t, round));
+		KUNIT_EXPECT_EQ(test, t->nr[round], 0);
+	}
+}
+
+/* A shard that only loses pages gets older by what joins the others. */
+static void ssw_test_ages_idle(struct kunit *test)
+{
+	struct ssw_test_lru *t = ssw_test_lru(test);
+	unsigned int was = 0, behind;
+	int i, j;
+
+	for (i = 0; i < 64; i++)
+		ssw_test_join(t, 1, &t->page[i]);
+	for (j = 0; j < 20; j++) {
+		for (i = 64; i < 64 + SCALESWAP_LRU_BATCH * 2; i++)
+			ssw_test_join(t, 2, &t->page[i]);
+		behind = ssw_lru_behind(&t->shard[1]->lruvec, SSW_TEST_LRU);
+		KUNIT_EXPECT_GE(test, behind, was);
+		was = behind;
+		for (i = 64; i < 64 + SCALESWAP_LRU_BATCH * 2; i++)
+			ssw_test_leave(t, &t->page[i]);
+	}
+	KUNIT_EXPECT_GE(test, was, 20);
+	/* The other one has replaced its memory all the time, so that is new. */
+	for (i = 64; i < 96; i++)
+		ssw_test_join(t, 2, &t->page[i]);
+	KUNIT_EXPECT_LE(test, ssw_lru_behind(&t->shard[2]->lruvec, SSW_TEST_LRU), 1);
+}
+
+/* What shall leave next is taken first, and what comes after it keeps its age. */
+static void ssw_test_ages_last(struct kunit *test)
+{
+	struct ssw_test_lru *t = ssw_test_lru(test);
+	struct lruvec *lruvec = &t->shard[1]->lruvec;
+	unsigned int behind;
+	struct ssw_test_page last[2];
+	int i, round;
+
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < 40; i++)
+			ssw_test_join(t, 1, &t->page[40 * round + i]);
+		behind = ssw_lru_behind(lruvec, SSW_TEST_LRU);
+		KUNIT_EXPECT_FALSE(test, ssw_lru_has_next(lruvec, SSW_TEST_LRU));
+		for (i = 0; i < 2; i++)
+			list_add_tail(&last[i].lru, __scaleswap_lru_last(lruvec, SSW_TEST_LRU));
+		KUNIT_EXPECT_TRUE(test, ssw_lru_has_next(lruvec, SSW_TEST_LRU));
+		KUNIT_EXPECT_EQ(test, ssw_lru_behind(lruvec, SSW_TEST_LRU), behind);
+		for (i = 1; i >= 0; i--) {
+			KUNIT_EXPECT_PTR_EQ(test, __scaleswap_lru_tail(lruvec, SSW_TEST_LRU)->prev,
+					    &last[i].lru);
+			list_del(&last[i].lru);
+		}
+		KUNIT_EXPECT_FALSE(test, ssw_lru_has_next(lruvec, SSW_TEST_LRU));
+		KUNIT_EXPECT_TRUE(test, ssw_test_tail_is_right(test, t, 1));
+	}
+	/* They stay the first when many others come. */
+	list_add_tail(&last[0].lru, __scaleswap_lru_last(lruvec, SSW_TEST_LRU));
+	for (i = 120; i < SSW_TEST_PAGES; i++)
+		ssw_test_join(t, 1, &t->page[i]);
+	KUNIT_EXPECT_PTR_EQ(test, __scaleswap_lru_tail(lruvec, SSW_TEST_LRU)->prev, &last[0].lru);
+	list_del(&last[0].lru);
+	KUNIT_EXPECT_TRUE(test, ssw_test_tail_is_right(test, t, 1));
+}
+
+/* A batch goes on to newer pages if it is small, but not after those that shall leave next. */
+static void ssw_test_ages_batch(struct kunit *test)
+{
+	struct ssw_test_lru *t = ssw_test_lru(test);
+	struct lruvec *lruvec = &t->shard[1]->lruvec;
+	struct ssw_test_page *p = &t->page[0];
+	struct list_head *tail, *newer;
+	LIST_HEAD(last);
+
+	/* An older page, and many newer ones */
+	ssw_test_join(t, 1, p);
+	for (int i = 1; t->shards->seq[SSW_TEST_LRU] < 3; i++)
+		ssw_test_join(t, 1, &t->page[i]);
+	newer = &lruvec->lists[SSW_TEST_LRU];
+	tail = __scaleswap_lru_tail(lruvec, SSW_TEST_LRU);
+	KUNIT_EXPECT_PTR_EQ(test, tail->prev, &p->lru);
+	KUNIT_ASSERT_PTR_NE(test, tail, newer);
+	while (!list_empty(tail))
+		ssw_test_leave(t, ssw_test_oldest(t, 1));
+	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail,
+						      SCALESWAP_LRU_BATCH / 2));
+	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 1));
+	KUNIT_EXPECT_PTR_EQ(test, tail, __scaleswap_lru_tail(lruvec, SSW_TEST_LRU));
+	/* A page that shall leave next */
+	list_add(&last, __scaleswap_lru_last(lruvec, SSW_TEST_LRU));
+	tail = __scaleswap_lru_tail(lruvec, SSW_TEST_LRU);
+	KUNIT_EXPECT_PTR_EQ(test, tail->prev, &last);
+	list_del(&last);
+	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 1));
+	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 0));
+}
+
+/* An age is a part of all pages, however many CPUs they are from. */
+static void ssw_test_ages_by_size(struct kunit *test)
+{
+	struct ssw_test_lru *t = ssw_test_lru(test);
+	unsigned int *seq = &t->shards->seq[SSW_TEST_LRU];
+	unsigned int was;
+	int i;
+
+	atomic_long_set(&t->shards->total[0].lru[SSW_TEST_LRU], 1000 * SCALESWAP_LRU_BATCH);
+	/* The first age knows of no pages. */
+	__scaleswap_lru_join(&t->shard[1]->lruvec, SSW_TEST_LRU, SCALESWAP_LRU_BATCH);
+	was = *seq;
+	for (i = 1; *seq == was && i < 1000; i++)
+		__scaleswap_lru_join(&t->shard[1 + i % SSW_TEST_SHARDS]->lruvec, SSW_TEST_LRU,
+				     SCALESWAP_LRU_BATCH);
+	KUNIT_EXPECT_EQ(test, *seq, was + 1);
+	KUNIT_EXPECT_EQ(test, i - 1, 1000 / SSW_LRU_PARTS);
+}
+
+static struct kunit_case ssw_test_lruage_cases[] = {
+	KUNIT_CASE(ssw_test_ages_in_order),
+	KUNIT_CASE(ssw_test_ages_idle),
+	KUNIT_CASE(ssw_test_ages_last),
+	KUNIT_CASE(ssw_test_ages_batch),
+	KUNIT_CASE(ssw_test_ages_by_size),
+	{}
+};
+
+static struct kunit_suite ssw_test_lruage_suite = {
+	.name = "scaleswap_lruage",
+	.test_cases = ssw_test_lruage_cases,
+};
+
+kunit_test_suite(ssw_test_lruage_suite);
