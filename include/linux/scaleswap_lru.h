@@ -79,6 +79,9 @@ struct scaleswap_list_size {
  * @mlruvec: lruvec of the memcg and node
  * @id: number in the folios' flags, from 1
  * @cost: cost of reclaim at the last turn, see ssw_costs_forget()
+ * @gen_unposted: of lrugen.nr_pages, what &struct scaleswap_shards.gen does not have yet; as in
+ *                struct scaleswap_list_size
+ * @gen_used: youngest generation when a CPU last evicted from it as its own
  * @size: pages by list, of all ages
  * @older: older pages by list
  *
@@ -90,6 +93,10 @@ struct scaleswap_shard {
 	unsigned int id;
 	/* End of the fields that all CPUs read */
 	unsigned long cost ____cacheline_aligned_in_smp;
+#ifdef CONFIG_LRU_GEN
+	s8 gen_unposted[MAX_NR_GENS][ANON_AND_FILE];
+	unsigned long gen_used;
+#endif
 	struct scaleswap_list_size size[NR_LRU_LISTS];
 	struct scaleswap_older older[LRU_UNEVICTABLE];
 };
@@ -124,6 +131,7 @@ struct scaleswap_clock {
  * @anon_cost: of all shards together, without the memcg's own lists
  * @file_cost: of all shards together, without the memcg's own lists
  * @clock: by list
+ * @gen: pages by generation and type in all shards, but for what each of them has not posted
  * @total: pages by zone and list in all shards, but for what each of them has not posted
  * @seq: age of the pages that join a list now, by list
  * @shard: shards by number, from 1; NULL where none was needed yet. Once set, a shard stays
@@ -138,6 +146,9 @@ struct scaleswap_shards {
 	atomic_long_t anon_cost ____cacheline_aligned_in_smp;
 	atomic_long_t file_cost;
 	struct scaleswap_clock clock[LRU_UNEVICTABLE];
+#ifdef CONFIG_LRU_GEN
+	atomic_long_t gen[MAX_NR_GENS][ANON_AND_FILE] ____cacheline_aligned_in_smp;
+#endif
 	struct scaleswap_zone_total total[MAX_NR_ZONES];
 	/* Read for every folio; @seq changes a few times while all pages of a list do. */
 	unsigned int seq[LRU_UNEVICTABLE] ____cacheline_aligned_in_smp;
@@ -359,14 +370,74 @@ static inline bool scaleswap_lru_more(struct lruvec *lruvec, enum lru_list lru,
 	return scaleswap_lru_on() && __scaleswap_lru_next(lruvec, lru, tail, scanned);
 }
 
-#ifdef CONFIG_LRU_GEN
-/* mm/vmscan.c has it, for mm/scaleswap/lru.c alone. */
-void scaleswap_lru_gen_off(void);
-#else
-static inline void scaleswap_lru_gen_off(void)
+/**
+ * scaleswap_lru_is_shard - check whether a lruvec is one of several of a memcg and node
+ * @lruvec: lruvec of a shard or a memcg's
+ *
+ * Context: any.
+ * Return: true if it is that of a shard.
+ */
+static inline bool scaleswap_lru_is_shard(struct lruvec *lruvec)
 {
+	return scaleswap_lru_on() && lruvec->shard;
 }
-#endif
+
+#ifdef CONFIG_LRU_GEN
+
+unsigned long scaleswap_lru_gen_size(struct lruvec *lruvec, int gen, int type);
+void scaleswap_lru_gen_fold(struct lruvec *mlruvec);
+void __scaleswap_lru_flatten(struct lruvec *lruvec);
+
+static inline void __scaleswap_lru_gen_post(struct scaleswap_shard *shard, int gen, int type,
+					    int nr_pages)
+{
+	int unposted = shard->gen_unposted[gen][type] + nr_pages;
+
+	if (abs(unposted) >= SCALESWAP_LRU_BATCH) {
+		atomic_long_add(unposted, &shard->mlruvec->shards->gen[gen][type]);
+		unposted = 0;
+	}
+	shard->gen_unposted[gen][type] = unposted;
+}
+
+/**
+ * scaleswap_lru_gen_resize - note that the sizes of generations change
+ * @lruvec: lruvec of a shard or a memcg's
+ * @old_gen: generation that the pages are no longer of, or -1
+ * @new_gen: generation that they are of now, or -1
+ * @type: 0 for anonymous memory, 1 for page cache
+ * @nr_pages: how many pages
+ *
+ * The totals of the memcg and node get to know, in batches.
+ *
+ * Context: under @lruvec's lock.
+ */
+static inline void scaleswap_lru_gen_resize(struct lruvec *lruvec, int old_gen, int new_gen,
+					    int type, int nr_pages)
+{
+	if (!scaleswap_lru_is_shard(lruvec))
+		return;
+	if (old_gen >= 0)
+		__scaleswap_lru_gen_post(lruvec->shard, old_gen, type, -nr_pages);
+	if (new_gen >= 0)
+		__scaleswap_lru_gen_post(lruvec->shard, new_gen, type, nr_pages);
+}
+
+/**
+ * scaleswap_lru_flatten - put folios of all ages on a lruvec's own lists
+ * @lruvec: lruvec of a shard or a memcg's
+ *
+ * MGLRU takes folios from there when it is turned on.
+ *
+ * Context: under @lruvec's lock.
+ */
+static inline void scaleswap_lru_flatten(struct lruvec *lruvec)
+{
+	if (scaleswap_lru_on())
+		__scaleswap_lru_flatten(lruvec);
+}
+
+#endif /* CONFIG_LRU_GEN */
 
 #else /* CONFIG_SCALESWAP_LRU */
 
@@ -418,6 +489,29 @@ static inline bool scaleswap_lru_more(struct lruvec *lruvec, enum lru_list lru,
 				      struct list_head **tail, unsigned long scanned)
 {
 	return !list_empty(*tail);
+}
+
+static inline bool scaleswap_lru_is_shard(struct lruvec *lruvec)
+{
+	return false;
+}
+
+static inline unsigned long scaleswap_lru_gen_size(struct lruvec *lruvec, int gen, int type)
+{
+	return 0;
+}
+
+static inline void scaleswap_lru_gen_fold(struct lruvec *mlruvec)
+{
+}
+
+static inline void scaleswap_lru_gen_resize(struct lruvec *lruvec, int old_gen, int new_gen,
+					    int type, int nr_pages)
+{
+}
+
+static inline void scaleswap_lru_flatten(struct lruvec *lruvec)
+{
 }
 
 #endif /* CONFIG_SCALESWAP_LRU */

@@ -582,7 +582,6 @@ unsigned long __scaleswap_lru_age_read(struct lruvec *mlruvec);
 void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon,
 			 unsigned long *file);
 void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cost);
-bool scaleswap_lru_refuse_gen(void);
 
 /**
  * scaleswap_lru_total - sum up the size of a list over all shards
@@ -770,11 +769,6 @@ static inline void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *an
 static inline void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file,
 					   unsigned long cost)
 {
-}
-
-static inline bool scaleswap_lru_refuse_gen(void)
-{
-	return false;
 }
 
 #endif /* CONFIG_SCALESWAP_LRU */

@@ -285,6 +285,30 @@ void ssw_lru_ages_init(struct scaleswap_age *age, size_t stride,
 		       struct scaleswap_older *older, const unsigned int *seq);
 unsigned int ssw_lru_behind(struct lruvec *lruvec, enum lru_list lru);
 bool ssw_lru_has_next(struct lruvec *lruvec, enum lru_list lru);
+/* lrugen.c */
+#ifdef CONFIG_LRU_GEN
+void ssw_lru_gen_init(struct scaleswap_shard *shard);
+long ssw_lru_gen_count(struct lruvec *lruvec, long size[NR_LRU_LISTS]);
+/* Check whether folios of a lruvec are in generations (MGLRU), or on active and inactive lists. */
+static inline bool ssw_lru_gen_on(const struct lruvec *lruvec)
+{
+	return READ_ONCE(lruvec->lrugen.enabled);
+}
+#else
+static inline bool ssw_lru_gen_on(const struct lruvec *lruvec)
+{
+	return false;
+}
+
+static inline void ssw_lru_gen_init(struct scaleswap_shard *shard)
+{
+}
+
+static inline long ssw_lru_gen_count(struct lruvec *lruvec, long size[NR_LRU_LISTS])
+{
+	return 0;
+}
+#endif
 #else
 static inline unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu)
 {

@@ -132,7 +132,8 @@ static bool ssw_shard_create(struct lruvec *mlruvec, unsigned int id)
 {
 	struct pglist_data *pgdat = lruvec_pgdat(mlruvec);
 	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
-	struct scaleswap_shard *shard;
+	struct scaleswap_shard *shard, *was;
+	unsigned long flags;
 
 	if (!shards) {
 		shards = ssw_shards_create(mlruvec, pgdat->node_id);
@@ -151,12 +152,16 @@ static bool ssw_shard_create(struct lruvec *mlruvec, unsigned int id)
 	shard->mlruvec = mlruvec;
 	shard->id = id;
 	ssw_lru_ages_init(&shard->size[0].age, sizeof(shard->size[0]), shard->older, shards->seq);
+	/* Under the lock, generations do not change between here and where others see the shard. */
+	spin_lock_irqsave(&mlruvec->lru_lock, flags);
+	ssw_lru_gen_init(shard);
 	/* Pairs with the dependent reads in scaleswap_lruvec_of(). */
-	if (cmpxchg(&shards->shard[id], NULL, shard)) {
+	was = cmpxchg(&shards->shard[id], NULL, shard);
+	spin_unlock_irqrestore(&mlruvec->lru_lock, flags);
+	if (was)
 		kmem_cache_free(ssw_shard_cache, shard);
-		return true;
-	}
-	atomic_long_inc(&ssw_lru_nr);
+	else
+		atomic_long_inc(&ssw_lru_nr);
 	return true;
 }
 
@@ -508,23 +513,6 @@ void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cos
 /* --- interfaces ----------------------------------------------------------- */
 
 /**
- * scaleswap_lru_refuse_gen - check whether the multi-generational LRU has to stay off
- *
- * Its generations are counted per memcg and node, by walks over page tables that find the
- * folios of all shards.
- *
- * Context: process context.
- * Return: true if it must not be turned on; the log says why.
- */
-bool scaleswap_lru_refuse_gen(void)
-{
-	if (!scaleswap_lru_on())
-		return false;
-	pr_warn_ratelimited("lru_gen cannot be turned on with sharded LRU lists; boot without lru in scaleswap=\n");
-	return true;
-}
-
-/**
  * ssw_lru_allocated - count the shards of all memcgs and nodes
  *
  * Context: any.
@@ -568,6 +556,15 @@ static void ssw_lru_dump_one(struct seq_file *m, struct mem_cgroup *memcg, int n
 			else if (shards)
 				posted += atomic_long_read(&shards->total[zid].lru[lru]);
 		}
+	}
+	if (ssw_lru_gen_on(lruvec))
+		posted += ssw_lru_gen_count(lruvec, size);
+	/* With generations only the sum of two lists is right: see lrugen.c. */
+	for (lru = LRU_INACTIVE_ANON; lru < LRU_UNEVICTABLE; lru += LRU_INACTIVE_FILE) {
+		long sum = size[lru] + size[lru + LRU_ACTIVE];
+
+		size[lru] = clamp(size[lru], 0L, max(sum, 0L));
+		size[lru + LRU_ACTIVE] = sum - size[lru];
 	}
 	seq_printf(m, "%u %d %u %ld %ld %ld %ld %ld %ld %u %u %u %u\n", mem_cgroup_id(memcg), nid,
 		   id, size[LRU_INACTIVE_ANON], size[LRU_ACTIVE_ANON],
@@ -630,7 +627,6 @@ static int __init ssw_lru_init(void)
 	if (!ssw_shard_cache)
 		return -ENOMEM;
 	nr = ssw_lru_wanted ?: min(nr_cpu_ids, SSW_LRU_MAX);
-	scaleswap_lru_gen_off();
 	static_branch_enable(&scaleswap_lru_key);
 	/* Invariant 3: all CPUs run with the key on from here on. */
 	WRITE_ONCE(ssw_lru_shards, nr);

@@ -134,6 +134,11 @@ void __scaleswap_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages
 
 	if (lru == LRU_UNEVICTABLE || !ssw_ages_of(lruvec, lru, &a, &shards))
 		return;
+	/* Generations are the ages then, and the list stays empty. */
+	if (ssw_lru_gen_on(lruvec)) {
+		a.age->joined = 0;
+		return;
+	}
 	a.age->joined += nr_pages;
 	if (a.age->joined >= SCALESWAP_LRU_BATCH) {
 		ssw_clock_add(shards, lru, a.age->joined);
@@ -196,6 +201,27 @@ bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_
 	return !list_empty(*tail);
 }
 
+#ifdef CONFIG_LRU_GEN
+void __scaleswap_lru_flatten(struct lruvec *lruvec)
+{
+	struct scaleswap_shards *shards;
+	struct ssw_ages a;
+	enum lru_list lru;
+	unsigned int seq;
+
+	for_each_evictable_lru(lru) {
+		if (!ssw_ages_of(lruvec, lru, &a, &shards))
+			return;
+		ssw_ages_skip(&a);
+		for (seq = a.age->seq; seq != a.age->oldest; seq--)
+			list_splice_tail_init(ssw_older(&a, seq - 1), a.newest);
+		list_splice_tail_init(&a.older->next, a.newest);
+		WRITE_ONCE(a.age->oldest, a.age->seq);
+		WRITE_ONCE(a.age->has_next, 0);
+	}
+}
+#endif
+
 /**
  * ssw_lru_ages_init - prepare the ages of a shard, or of a memcg's own lists
  * @age: its age, or the first of several
@@ -226,7 +252,7 @@ void ssw_lru_ages_init(struct scaleswap_age *age, size_t stride,
  *
  * Context: any; a hint without @lruvec's lock.
  * Return: ages that have begun since they joined: 0 if they are of those that join now, or if
- * @lruvec has no shards beside it. It may be wrong, too high, if pages
+ * @lruvec has no shards beside it. With MGLRU, generations. It may be wrong, too high, if pages
  * have left that nobody reclaimed, and the list is empty or not of this CPU.
  */
 unsigned int ssw_lru_behind(struct lruvec *lruvec, enum lru_list lru)
@@ -236,6 +262,11 @@ unsigned int ssw_lru_behind(struct lruvec *lruvec, enum lru_list lru)
 
 	if (!ssw_ages_of(lruvec, lru, &a, &shards))
 		return 0;
+#ifdef CONFIG_LRU_GEN
+	if (READ_ONCE(lruvec->lrugen.enabled))
+		return READ_ONCE(lruvec->lrugen.max_seq) -
+		       READ_ONCE(lruvec->lrugen.min_seq[is_file_lru(lru)]);
+#endif
 	return READ_ONCE(shards->seq[lru]) - READ_ONCE(a.age->oldest);
 }
 

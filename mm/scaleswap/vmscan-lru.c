@@ -558,7 +558,8 @@ static noinline void ssw_shrink_shards(struct lruvec *mlruvec, struct scan_contr
 /* Do for a memcg and node, with all its shards, what shrink_lruvec() does for one lruvec. */
 static __always_inline void scaleswap_shrink_lruvec(struct lruvec *mlruvec, struct scan_control *sc)
 {
-	if (scaleswap_lru_on())
+	/* With MGLRU, scaleswap_evict_folios() chooses the shard. */
+	if (scaleswap_lru_on() && !lru_gen_enabled())
 		ssw_shrink_shards(mlruvec, sc);
 	else
 		shrink_lruvec(mlruvec, sc);

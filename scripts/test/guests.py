@@ -26,7 +26,12 @@ GUESTS = {
     # LRU shards; memory blocks that can go offline
     "lru": dict(cpus=4, nodes=2, mem=832,
                 append="scaleswap=on movablecore=540M", debug=dict(nodes=1, mem=1024),
-                tests="lru_folio lru_pressure lru_reclaim lru_order lru_oom"),
+                tests="lru_folio lru_pressure lru_reclaim lru_order lru_oom lru_gen:switched_under_load"),
+    # the same with generations
+    "lrugen": dict(cpus=4, nodes=2, mem=1024,
+                   append="scaleswap=on movablecore=540M", debug=dict(nodes=1, mem=1280),
+                   tests="lru_gen lru_folio lru_pressure lru_reclaim lru_order lru_oom "
+                   "lru_gen:switched_under_load"),
     # the pages that faults wait for: private queues, and poll queues for bios. fault_device last:
     # the area of a drive that it removes stays, and takes pages that never get out
     "fault": dict(cpus=4, nodes=1, append="scaleswap=on nvme.poll_queues=2 "
