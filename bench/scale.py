@@ -51,13 +51,15 @@ COLUMNS = {
     # LRU shards alone: no area has a home
     "lru": dict(prefix="", append="scaleswap=lru", how="striped"),
     "on": dict(prefix="", append="scaleswap=on", how="percore"),
+    # the same with the other LRU; asked for by --set columns
+    "on-mglru": dict(prefix="", append="scaleswap=on", how="percore", mglru=True),
     # areas with a home alone: without and with bios of several pages; asked for by --set columns
     "core1": dict(prefix="", append="scaleswap=core", how="percore", bio_pages=1),
     "core": dict(prefix="", append="scaleswap=core", how="percore"),
     # what the file PEER or PEER=DIR names; asked for by --set columns, too
     "peer": dict(prefix="peer-", append="", how="striped"),
 }
-TITLES = dict(b.TITLES, mglru="base kernel, MGLRU", core1="scaleswap=core, a bio a page", core="scaleswap=core",
+TITLES = dict(b.TITLES, mglru="base kernel, MGLRU", **{"on-mglru": "scaleswap=on, MGLRU"}, core1="scaleswap=core, a bio a page", core="scaleswap=core",
               peer="peer kernel")
 THREE = ["base", "off", "on"]
 LAYERS = ["base", "python"]
