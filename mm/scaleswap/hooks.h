@@ -523,7 +523,8 @@ static inline long scaleswap_cache_replace(struct address_space *mapping, pgoff_
 
 struct list_lru *__scaleswap_shadow_lru(const struct address_space *mapping);
 unsigned long __scaleswap_shadow_count(struct shrink_control *sc);
-unsigned long __scaleswap_shadow_scan(struct shrink_control *sc, list_lru_walk_cb isolate);
+unsigned long __scaleswap_shadow_scan(struct shrink_control *sc, struct list_lru *others,
+				      list_lru_walk_cb isolate);
 
 /**
  * scaleswap_shadow_lru - find the list for a mapping's shadow nodes
@@ -555,16 +556,18 @@ static inline unsigned long scaleswap_shadow_count(struct shrink_control *sc)
 
 /**
  * scaleswap_shadow_scan - free shadow nodes from ScaleSwap's lists
- * @sc: as the shrinker got it, with the number left to scan
+ * @sc: as the shrinker got it; nr_to_scan is left for @others
+ * @others: list of the other shadow nodes
  * @isolate: frees one node
  *
  * Context: a shrinker's scan callback.
  * Return: tree nodes freed.
  */
 static inline unsigned long scaleswap_shadow_scan(struct shrink_control *sc,
+						  struct list_lru *others,
 						  list_lru_walk_cb isolate)
 {
-	return scaleswap_on() ? __scaleswap_shadow_scan(sc, isolate) : 0;
+	return scaleswap_on() ? __scaleswap_shadow_scan(sc, others, isolate) : 0;
 }
 
 /* --- LRU shards ---------------------------------------------------------------- */

@@ -366,6 +366,7 @@ void *ssw_cache_shadow(struct ssw_slots *slots, unsigned long slot);
 int ssw_shadow_init(void);
 
 /* sysctl.c */
+unsigned long ssw_shadow_share(unsigned long nr, unsigned long ours, unsigned long others);
 extern int ssw_bind;
 int ssw_parse_bind(const char *arg, int *bind);
 int ssw_sysctl_init(void);

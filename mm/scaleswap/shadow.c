@@ -68,26 +68,47 @@ unsigned long __scaleswap_shadow_count(struct shrink_control *sc)
 }
 
 /**
+ * ssw_shadow_share - return how many nodes of the swap cache to scan
+ * @nr: how many of all nodes
+ * @ours: nodes of the swap cache that there are
+ * @others: nodes of files that there are
+ *
+ * Context: any.
+ * Return: up to @nr, in proportion; rounded up, so that few are not forgotten.
+ */
+unsigned long ssw_shadow_share(unsigned long nr, unsigned long ours, unsigned long others)
+{
+	return ours ? min(nr, DIV_ROUND_UP_ULL((u64)nr * ours, ours + others)) : 0;
+}
+
+/**
  * __scaleswap_shadow_scan - free shadow nodes of the swap cache
- * @sc: tells the NUMA node, the memcg, and how many nodes to scan
+ * @sc: tells the NUMA node, the memcg, and how many nodes to scan; of these, @others' share is left
+ * @others: list of the shadow nodes of files
  * @isolate: callback that frees one
  *
  * Context: a shrinker's scan callback.
  * Return: tree nodes freed.
  */
-unsigned long __scaleswap_shadow_scan(struct shrink_control *sc, list_lru_walk_cb isolate)
+unsigned long __scaleswap_shadow_scan(struct shrink_control *sc, struct list_lru *others,
+				      list_lru_walk_cb isolate)
 {
 	static unsigned int next;
-	unsigned long freed = 0;
+	unsigned long rest, freed = 0;
 	unsigned int i, first = READ_ONCE(next);
 
 	if (!ssw_shadow_wanted(sc))
 		return 0;
+	rest = sc->nr_to_scan;
+	sc->nr_to_scan = ssw_shadow_share(rest, __scaleswap_shadow_count(sc),
+					  list_lru_shrink_count(others, sc));
+	rest -= sc->nr_to_scan;
 	for (i = 0; i < SSW_SHADOW_LISTS && sc->nr_to_scan; i++)
 		freed += list_lru_shrink_walk_irq(&ssw_shadow[(first + i) % SSW_SHADOW_LISTS],
 						  sc, isolate, NULL);
 	/* Racing updates do not matter: next only has to go round the lists. */
 	WRITE_ONCE(next, first + i);
+	sc->nr_to_scan += rest;
 	return freed;
 }
 
