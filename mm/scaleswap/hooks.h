@@ -585,6 +585,7 @@ unsigned long __scaleswap_lru_age_read(struct lruvec *mlruvec);
 void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon,
 			 unsigned long *file);
 void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cost);
+void scaleswap_lru_shadow_limits(unsigned int *timestamp_bits, unsigned int *max_order);
 
 /**
  * scaleswap_lru_total - sum up the size of a list over all shards
@@ -690,9 +691,14 @@ static inline unsigned long scaleswap_lru_age_read(struct lruvec *mlruvec)
 }
 
 /**
- * scaleswap_lru_distance - correct how far a refault is from the eviction
- * @distance: difference of two values of scaleswap_lru_age_read(), modulo @mask + 1
- * @mask: the largest distance
+ * scaleswap_lru_distance - return how far a refault is from the eviction
+ * @distance: difference of two values of scaleswap_lru_age_read(), the one of the eviction
+ *            without its last @order bits
+ * @mask: bits of the eviction's value that a shadow entry has
+ * @order: what bucket_order is
+ *
+ * The number of the shard takes bits from the entry. So an entry lives longer than distances
+ * without the last @order bits would be told apart, and these count.
  *
  * If the CPU that evicted had collected more pages than the one that refaults has, and few
  * have left since, then the difference is below 0. Without this it would be the longest of
@@ -701,11 +707,25 @@ static inline unsigned long scaleswap_lru_age_read(struct lruvec *mlruvec)
  * Context: any.
  * Return: the distance in pages.
  */
-static inline unsigned long scaleswap_lru_distance(unsigned long distance, unsigned long mask)
+static inline unsigned long scaleswap_lru_distance(unsigned long distance, unsigned long mask,
+						   unsigned int order)
 {
-	if (scaleswap_lru_on() && distance > mask - SCALESWAP_LRU_BATCH)
-		return 0;
-	return distance;
+	if (!scaleswap_lru_on())
+		return distance & mask;
+	mask = ((mask + 1) << order) - 1;
+	distance &= mask;
+	return distance > mask - SCALESWAP_LRU_BATCH ? 0 : distance;
+}
+
+/**
+ * scaleswap_lru_shadow_bits - return the bits of a shadow entry that the shard's number takes
+ *
+ * Context: any.
+ * Return: 0 if LRU lists are not sharded: the time of eviction has these bits as well, then.
+ */
+static inline unsigned int scaleswap_lru_shadow_bits(void)
+{
+	return scaleswap_lru_on() ? SCALESWAP_LRU_WIDTH : 0;
 }
 
 /**
@@ -755,9 +775,20 @@ static inline unsigned long scaleswap_lru_age_read(struct lruvec *mlruvec)
 	return atomic_long_read(&mlruvec->nonresident_age);
 }
 
-static inline unsigned long scaleswap_lru_distance(unsigned long distance, unsigned long mask)
+static inline unsigned long scaleswap_lru_distance(unsigned long distance, unsigned long mask,
+						   unsigned int order)
 {
-	return distance;
+	return distance & mask;
+}
+
+static inline unsigned int scaleswap_lru_shadow_bits(void)
+{
+	return 0;
+}
+
+static inline void scaleswap_lru_shadow_limits(unsigned int *timestamp_bits,
+					       unsigned int *max_order)
+{
 }
 
 static inline void scaleswap_lru_free(struct lruvec *mlruvec)

@@ -606,6 +606,30 @@ void ssw_lru_dump(struct seq_file *m)
 	}
 }
 
+static bool __init ssw_lru_booted(void)
+{
+	return ssw_boot_has(SSW_MECH_LRU) && scaleswap_on();
+}
+
+/**
+ * scaleswap_lru_shadow_limits - correct how workingset_init() divides a shadow entry
+ * @timestamp_bits: bits for the time of eviction, fewer because of the shard's number
+ * @max_order: power of two of the pages that leave during the life of an entry
+ *
+ * An entry lives until up to eight times the pages of memory have left: there are nodes with 64
+ * entries each for an eighth of them. The base kernel has bits to spare, and reckons with once the
+ * memory, beyond which a distance does not matter. With fewer bits distances would wrap.
+ *
+ * Context: boot.
+ */
+void __init scaleswap_lru_shadow_limits(unsigned int *timestamp_bits, unsigned int *max_order)
+{
+	if (!ssw_lru_booted() || mem_cgroup_disabled())
+		return;
+	*timestamp_bits -= SCALESWAP_LRU_WIDTH;
+	*max_order += ilog2(8);
+}
+
 static int __init ssw_lru_init(void)
 {
 	unsigned int nr;
@@ -618,7 +642,7 @@ static int __init ssw_lru_init(void)
 		     offsetof(struct lruvec, shards) / SMP_CACHE_BYTES ==
 		     offsetof(struct lruvec, zswap_lruvec_state) / SMP_CACHE_BYTES);
 
-	if (!ssw_boot_has(SSW_MECH_LRU) || !scaleswap_on())
+	if (!ssw_lru_booted())
 		return 0;
 	if (mem_cgroup_disabled()) {
 		pr_warn("lru needs the memory controller, which cgroup_disable= has off; leaving it out\n");
