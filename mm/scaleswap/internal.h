@@ -278,6 +278,8 @@ extern unsigned int ssw_lru_shards;
 unsigned int ssw_lru_own(void);
 #ifdef CONFIG_SCALESWAP_LRU
 unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu);
+unsigned int ssw_lru_place(unsigned int cpu, unsigned int cpus, unsigned int nr);
+unsigned int ssw_lru_spare(unsigned int nr, unsigned int max);
 /* lruage.c */
 /* Ages by which a page of a single list grows older until it gets from one end to the other */
 #define SSW_LRU_PARTS		4
@@ -364,9 +366,9 @@ void *ssw_cache_shadow(struct ssw_slots *slots, unsigned long slot);
 
 /* shadow.c */
 int ssw_shadow_init(void);
+unsigned long ssw_shadow_share(unsigned long nr, unsigned long ours, unsigned long others);
 
 /* sysctl.c */
-unsigned long ssw_shadow_share(unsigned long nr, unsigned long ours, unsigned long others);
 extern int ssw_bind;
 int ssw_parse_bind(const char *arg, int *bind);
 int ssw_sysctl_init(void);

@@ -11,7 +11,11 @@
  * of a folio hold the number of its shard, from when the folio first joins a list until it
  * is freed. The number goes with the folio through splits and migration, and through eviction
  * in the shadow entry. So a page that is swapped in returns to the lists of the core that had
- * it first, whichever CPU swaps it in.
+ * it first, whichever CPU swaps it in. If other CPUs swap it in twice in a row, it moves to the
+ * shard of the second one: its task has moved, or other tasks use it now.
+ *
+ * With N shards, numbers from 1 to N are those of shards. A page of shard i that came back on
+ * another CPU the last time has the number N + i: a *stray*. Both numbers lead to the same shard.
  */
 
 /**
@@ -25,9 +29,9 @@
  *    that is put back under the lock under which it was taken off.
  * 2. A visible shard stays until its memcg is freed. No folio of it and no reclaimer outlives
  *    that. So ``shards`` and ``shard[]`` are read without a lock or RCU.
- * 3. Numbers are given out only after all CPUs run with the static key on: ssw_lru_shards is
- *    set after static_branch_enable(). A CPU that saw a number but not the key would take the
- *    lock of the memcg's lruvec for a folio on a shard's list.
+ * 3. Numbers are given out only after all CPUs run with the static key on: ssw_lru_cpu is
+ *    set after static_branch_enable(), and ssw_lru_shards before it. A CPU that saw a number but
+ *    not the key would take the lock of the memcg's lruvec for a folio on a shard's list.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -54,6 +58,8 @@ DEFINE_STATIC_KEY_FALSE(scaleswap_lru_key);
 
 unsigned int ssw_lru_shards __read_mostly;
 static unsigned int ssw_lru_wanted __initdata;
+/* Shard of each CPU; 0 for none yet */
+static DEFINE_PER_CPU_READ_MOSTLY(unsigned int, ssw_lru_cpu);
 static struct kmem_cache *ssw_shard_cache __ro_after_init;
 static atomic_long_t ssw_lru_nr;
 
@@ -72,9 +78,47 @@ early_param("scaleswap_lru_shards", ssw_lru_setup);
 /* Return the number of the shard that new folios of a CPU go to, or 0. */
 static unsigned int ssw_lru_home(unsigned int cpu)
 {
-	unsigned int nr = READ_ONCE(ssw_lru_shards);
+	return READ_ONCE(per_cpu(ssw_lru_cpu, cpu));
+}
 
-	return nr ? 1 + cpu % nr : 0;
+/**
+ * ssw_lru_place - choose the shard of a CPU
+ * @cpu: the CPU
+ * @cpus: CPUs that were online at boot, numbered from 0 or nearly so
+ * @nr: shards
+ *
+ * CPUs with numbers near each other share a shard: these are the likeliest to share a cache, too.
+ *
+ * Context: any.
+ * Return: from 1 to @nr.
+ */
+unsigned int ssw_lru_place(unsigned int cpu, unsigned int cpus, unsigned int nr)
+{
+	return 1 + cpu % cpus * nr / cpus;
+}
+
+/**
+ * ssw_lru_spare - return how many numbers there are for strays
+ * @nr: shards
+ * @max: highest number
+ *
+ * Context: any.
+ * Return: as many as shards; 0 if they do not fit, and pages do not move to other shards.
+ */
+unsigned int ssw_lru_spare(unsigned int nr, unsigned int max)
+{
+	return 2 * nr <= max ? nr : 0;
+}
+
+static unsigned int ssw_lru_strays(void)
+{
+	return ssw_lru_spare(ssw_lru_shards, SSW_LRU_MAX);
+}
+
+/* Return the shard of a folio's number. */
+static unsigned int ssw_lru_shard_of(unsigned int number)
+{
+	return number > ssw_lru_shards ? number - ssw_lru_shards : number;
 }
 
 /**
@@ -103,7 +147,7 @@ unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu)
 
 	if (!scaleswap_lru_on())
 		return 0;
-	id = scaleswap_lru_id(folio);
+	id = ssw_lru_shard_of(scaleswap_lru_id(folio));
 	return id && id != ssw_lru_home(cpu) ? 1 + id % SSW_NR_LANES : 0;
 }
 
@@ -116,7 +160,7 @@ static struct scaleswap_shards *ssw_shards_create(struct lruvec *mlruvec, int ni
 {
 	struct scaleswap_shards *shards, *old;
 
-	shards = kzalloc_node(struct_size(shards, shard, ssw_lru_shards + 1),
+	shards = kzalloc_node(struct_size(shards, shard, ssw_lru_shards + ssw_lru_strays() + 1),
 			      SSW_LRU_GFP, nid);
 	if (!shards)
 		return NULL;
@@ -128,20 +172,12 @@ static struct scaleswap_shards *ssw_shards_create(struct lruvec *mlruvec, int ni
 	return old;
 }
 
-static bool ssw_shard_create(struct lruvec *mlruvec, unsigned int id)
+static bool ssw_shard_add(struct lruvec *mlruvec, struct scaleswap_shards *shards, unsigned int id)
 {
 	struct pglist_data *pgdat = lruvec_pgdat(mlruvec);
-	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
 	struct scaleswap_shard *shard, *was;
 	unsigned long flags;
 
-	if (!shards) {
-		shards = ssw_shards_create(mlruvec, pgdat->node_id);
-		if (!shards)
-			return false;
-	}
-	if (READ_ONCE(shards->shard[id]))
-		return true;
 	shard = kmem_cache_alloc_node(ssw_shard_cache, SSW_LRU_GFP | __GFP_ZERO,
 				      pgdat->node_id);
 	if (!shard)
@@ -165,6 +201,21 @@ static bool ssw_shard_create(struct lruvec *mlruvec, unsigned int id)
 	return true;
 }
 
+/* Create the shard that a number leads to, and let the number lead to it. */
+static bool ssw_shard_create(struct lruvec *mlruvec, unsigned int number)
+{
+	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
+	unsigned int id = ssw_lru_shard_of(number);
+	bool made;
+
+	if (!shards)
+		shards = ssw_shards_create(mlruvec, lruvec_pgdat(mlruvec)->node_id);
+	made = shards && (READ_ONCE(shards->shard[id]) || ssw_shard_add(mlruvec, shards, id));
+	if (made && id != number)
+		cmpxchg(&shards->shard[number], NULL, READ_ONCE(shards->shard[id]));
+	return made;
+}
+
 static struct scaleswap_shard *ssw_shard(struct lruvec *mlruvec, unsigned int id)
 {
 	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
@@ -184,13 +235,14 @@ static struct lruvec *ssw_lruvec(struct lruvec *mlruvec, unsigned int id)
  * Ensure that a memcg and node has a shard, and its ancestors, too. The cost of reclaim is
  * noted up to the root, where CPUs should not contend for a lock.
  */
-static bool ssw_shard_ensure(struct lruvec *mlruvec, unsigned int id)
+static bool ssw_shard_ensure(struct lruvec *mlruvec, unsigned int number)
 {
+	unsigned int id = ssw_lru_shard_of(number);
 	struct lruvec *up;
 
-	if (ssw_shard(mlruvec, id))
+	if (ssw_shard(mlruvec, number))
 		return true;
-	if (!ssw_shard_create(mlruvec, id)) {
+	if (!ssw_shard_create(mlruvec, number)) {
 		ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_SHARD, 0);
 		return false;
 	}
@@ -336,20 +388,30 @@ unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
 
 void *__scaleswap_lru_shadow(struct folio *folio, void *shadow)
 {
-	unsigned long id = scaleswap_lru_id(folio);
+	unsigned long number = scaleswap_lru_id(folio);
 
-	return xa_mk_value(xa_to_value(shadow) | id << SSW_SHADOW_SHIFT);
+	return xa_mk_value(xa_to_value(shadow) | number << SSW_SHADOW_SHIFT);
 }
 
 void __scaleswap_lru_refault(struct folio *folio, void *shadow)
 {
-	unsigned long id = xa_to_value(shadow) >> SSW_SHADOW_SHIFT;
+	unsigned long number = xa_to_value(shadow) >> SSW_SHADOW_SHIFT;
+	unsigned int id = ssw_lru_shard_of(number), own = ssw_lru_own();
+	bool moves = false;
 
 	VM_WARN_ON_ONCE_FOLIO(folio_test_lru(folio), folio);
-	if (!id || id > ssw_lru_shards)
+	if (!number || number > ssw_lru_shards + ssw_lru_strays())
 		return;
-	set_mask_bits(&folio->flags, SCALESWAP_LRU_MASK, id << SCALESWAP_LRU_PGOFF);
-	this_cpu_add(ssw_stat[SSW_LRU_RETURNED], folio_nr_pages(folio));
+	if (id == own) {
+		number = own;
+	} else if (number == id) {
+		number += ssw_lru_strays();
+	} else {
+		number = own;
+		moves = true;
+	}
+	set_mask_bits(&folio->flags, SCALESWAP_LRU_MASK, number << SCALESWAP_LRU_PGOFF);
+	this_cpu_add(ssw_stat[moves ? SSW_LRU_MOVED : SSW_LRU_RETURNED], folio_nr_pages(folio));
 }
 
 /* --- age of non-resident pages -------------------------------------------- */
@@ -632,7 +694,8 @@ void __init scaleswap_lru_shadow_limits(unsigned int *timestamp_bits, unsigned i
 
 static int __init ssw_lru_init(void)
 {
-	unsigned int nr;
+	/* Possible CPUs may be many more than there ever are, as in a guest. */
+	unsigned int cpu, nr, cpus = num_online_cpus();
 
 	BUILD_BUG_ON(SCALESWAP_LRU_PGOFF < NR_PAGEFLAGS);
 	BUILD_BUG_ON(SCALESWAP_LRU_MASK & (LRU_GEN_MASK | LRU_REFS_MASK));
@@ -652,9 +715,11 @@ static int __init ssw_lru_init(void)
 	if (!ssw_shard_cache)
 		return -ENOMEM;
 	nr = ssw_lru_wanted ?: min(nr_cpu_ids, SSW_LRU_MAX);
+	WRITE_ONCE(ssw_lru_shards, nr);
 	static_branch_enable(&scaleswap_lru_key);
 	/* Invariant 3: all CPUs run with the key on from here on. */
-	WRITE_ONCE(ssw_lru_shards, nr);
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(ssw_lru_cpu, cpu), ssw_lru_place(cpu, cpus, nr));
 	pr_info("LRU lists are sharded, %u ways, %u bytes a shard\n", nr, ssw_lru_bytes());
 	return 0;
 }

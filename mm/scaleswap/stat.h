@@ -41,6 +41,8 @@
 #define SSW_LRU_STATS(X)						\
 	/* refaults that found the number of their shard, in pages */	\
 	X(LRU_RETURNED, returned)					\
+	/* refaults that moved to the shard of the CPU that swapped them in, in pages */ \
+	X(LRU_MOVED, moved)						\
 	/* direct reclaim that began at another shard than its CPU's,	\
 	 * since the other one was behind; in events			\
 	 */								\

@@ -261,7 +261,7 @@ if [ $mode = on ]; then
 	for a in $sys/areas/*; do
 		echo "@@area ${a##*/} cpu=$(cat $a/cpu) home=$(cat $a/allocs_home) foreign=$(cat $a/allocs_foreign)"
 	done
-	lru=$(cd $sys/lru && grep . shards allocated returned foreign | tr ':\n' '= ')
+	lru=$(cd $sys/lru && grep . shards allocated returned moved foreign | tr ':\n' '= ')
 	echo "@@lru ${lru}no_shard=$(cat $sys/stats/fallback/no_shard)"
 fi
 swapoff -a || die "swapoff failed"

@@ -44,9 +44,61 @@ static void ssw_test_lru_distance_order(struct kunit *test)
 	}
 }
 
+/* Each shard has CPUs that are neighbours, about as many as others; CPUs added later have one. */
+static void ssw_test_lru_place(struct kunit *test)
+{
+	unsigned int cpus, nr, cpu;
+
+	for (cpus = 1; cpus <= 40; cpus++) {
+		for (nr = 1; nr <= cpus; nr++) {
+			unsigned int last = 1, with = 0;
+
+			for (cpu = 0; cpu < cpus; cpu++) {
+				unsigned int id = ssw_lru_place(cpu, cpus, nr);
+
+				if (id != last) {
+					KUNIT_EXPECT_EQ(test, id, last + 1);
+					KUNIT_EXPECT_GE(test, with, cpus / nr);
+					with = 0;
+				}
+				KUNIT_EXPECT_LE(test, ++with, DIV_ROUND_UP(cpus, nr));
+				last = id;
+			}
+			KUNIT_EXPECT_EQ(test, last, nr);
+			KUNIT_EXPECT_EQ(test, ssw_lru_place(cpus, cpus, nr), 1);
+			KUNIT_EXPECT_LE(test, ssw_lru_place(8191, cpus, nr), nr);
+		}
+	}
+}
+
+/* A shard's number and a stray's fit, or there are none for strays. */
+static void ssw_test_lru_spare(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, ssw_lru_spare(1, 7), 1);
+	KUNIT_EXPECT_EQ(test, ssw_lru_spare(31, 63), 31);
+	KUNIT_EXPECT_EQ(test, ssw_lru_spare(32, 63), 0);
+	KUNIT_EXPECT_EQ(test, ssw_lru_spare(127, 255), 127);
+	KUNIT_EXPECT_EQ(test, ssw_lru_spare(255, 255), 0);
+}
+
+/* Both kinds of shadow nodes get what is due to them. */
+static void ssw_test_shadow_share(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, ssw_shadow_share(128, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, ssw_shadow_share(128, 0, 1000), 0);
+	KUNIT_EXPECT_EQ(test, ssw_shadow_share(128, 1000, 0), 128);
+	KUNIT_EXPECT_EQ(test, ssw_shadow_share(128, 1000, 1000), 64);
+	KUNIT_EXPECT_EQ(test, ssw_shadow_share(128, 1, 1000000), 1);
+	KUNIT_EXPECT_EQ(test, ssw_shadow_share(0, 1000, 1000), 0);
+	KUNIT_EXPECT_EQ(test, ssw_shadow_share(1UL << 40, 1UL << 20, 3UL << 20), 1UL << 38);
+}
+
 static struct kunit_case ssw_test_lru_cases[] = {
 	KUNIT_CASE(ssw_test_lru_distance),
 	KUNIT_CASE(ssw_test_lru_distance_order),
+	KUNIT_CASE(ssw_test_lru_place),
+	KUNIT_CASE(ssw_test_lru_spare),
+	KUNIT_CASE(ssw_test_shadow_share),
 	{}
 };
 

@@ -27,6 +27,7 @@ LRU lists:
   lru/shards     in how many ways                lru/memory    of all shards there are
   lru/allocated  shards there are, of all memory cgroups and nodes
   lru/returned   pages that came back to the shard they had been in
+  lru/moved      pages that came back to another shard
   lru/foreign    times that a CPU reclaimed from another one's shard first
 
 pages that faults wait for:
@@ -62,7 +63,7 @@ IO = ('bio_pages', 'batches', 'batched')
 # The only one in there that is a word.
 MODE = 'mode'
 READS = 'reads_'
-LRU = ('shards', 'allocated', 'shard_bytes', 'returned', 'foreign')
+LRU = ('shards', 'allocated', 'shard_bytes', 'returned', 'moved', 'foreign')
 TUNABLES = ('wake_threshold', 'batch')
 # These count events, not pages; the last one is no counter, but a maximum.
 DELEG = 'deleg_'

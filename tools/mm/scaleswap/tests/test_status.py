@@ -128,7 +128,8 @@ class Status(fake.Case):
     def test_lru_not_sharded(self):
         # scaleswap=core: the directory is there, and all in it is 0.
         text = ONE + ''.join('/sys/kernel/mm/scaleswap/lru/%s 0\n' % name for name in
-                               ('shards', 'allocated', 'shard_bytes', 'returned', 'foreign'))
+                               ('shards', 'allocated', 'shard_bytes', 'returned', 'moved',
+                                'foreign'))
         text += '/sys/kernel/mm/scaleswap/stats/fallback/no_shard 0\n'
         out = self.works('status --replay ' + self.recording(text))
         self.assertTrue(out.endswith('\nLRU lists: not sharded\n'))
@@ -234,7 +235,7 @@ class Status(fake.Case):
                     continue
                 name, _, value = line.rstrip('\n').rpartition(' ')
                 counts = '/stats/' in name or '/fault/reads_' in name or name.endswith(
-                    ('/batches', '/batched', '/returned', '/foreign'))
+                    ('/batches', '/batched', '/returned', '/moved', '/foreign'))
                 kept.append('%s %s\n' % (name, '0' if counts else value))
         return kept
 

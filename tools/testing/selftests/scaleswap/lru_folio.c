@@ -29,7 +29,7 @@ static bool on_command_line(const char *word)
 SSW_TEST_F(lru_folio, values)
 {
 	static const char * const names[] = {
-		"shards", "allocated", "shard_bytes", "returned", "foreign",
+		"shards", "allocated", "shard_bytes", "returned", "moved", "foreign",
 	};
 	int cpus = ssw_nr_possible();
 	char path[128];
@@ -49,6 +49,7 @@ SSW_TEST_F(lru_folio, values)
 		EXPECT_FALSE(on_command_line("scaleswap=on"));
 		EXPECT_EQ(0, value("allocated"));
 		EXPECT_EQ(0, value("returned"));
+		EXPECT_EQ(0, value("moved"));
 		EXPECT_EQ(0, value("foreign"));
 		return;
 	}
@@ -194,6 +195,41 @@ SSW_BODY(lru_folio, pages_return)
 		EXPECT_EQ(0, mate_end(&m));
 		group_ends(_metadata);
 	}
+}
+
+/* Brought back by another CPU, a page stays; by others twice in a row, it moves. */
+SSW_BODY(lru_folio, pages_follow)
+{
+	/* Who brings the pages back: 'a' had them first, so they are its to begin with. */
+	static const char by[] = "bbaabababb", owner[] = "abbaaaaaab";
+	struct ssw_areas areas;
+	struct mate m;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_TRUE(mate_start(&m, a, PAGES, false));
+	tell_all(&m, STAMP, 1);
+	for (int i = 0; by[i]; i++) {
+		bool moves = owner[i] != (i ? owner[i - 1] : 'a');
+		long long moved = value("moved");
+
+		EXPECT_EQ(PAGES, tell_all(&m, OUT, 0));
+		EXPECT_GE(OWN, evict(OWN / 2));
+		tell_all(&m, PIN, by[i] == 'a' ? a : b);
+		EXPECT_EQ(0, tell_all(&m, CHECK, 1));
+		TH_LOG("brought back %d times, last by %c: %c's", i + 1, by[i], owner[i]);
+		EXPECT_ABOUT(PAGES, at(owner[i] == 'a' ? a : b, ANON));
+		EXPECT_ABOUT(0, at(owner[i] == 'a' ? b : a, ANON));
+		moved = value("moved") - moved;
+		EXPECT_LE(moves ? PAGES - OWN : 0, moved);
+		/* Other programs of the guest may have pages that move. */
+		EXPECT_GE(moves ? PAGES + OWN : OWN, moved);
+	}
+	EXPECT_EQ(0, mate_end(&m));
+	group_ends(_metadata);
 }
 
 /* Freed in swap: the slot's next page does not come back to the former one's shard. */
