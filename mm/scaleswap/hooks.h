@@ -628,9 +628,26 @@ static inline void scaleswap_lru_assign(struct folio *folio)
  */
 static inline void scaleswap_lru_copy(struct folio *new, const struct folio *old)
 {
-	if (scaleswap_lru_on())
+	/* Drivers do not clear the flags of their pages before they use them again. */
+	if (scaleswap_lru_on() && !folio_is_zone_device(new))
 		set_mask_bits(&new->flags, SCALESWAP_LRU_MASK,
 			      READ_ONCE(old->flags) & SCALESWAP_LRU_MASK);
+}
+
+/**
+ * scaleswap_lru_inherit - copy a folio's shard to a folio that replaces several
+ * @new: on no list yet
+ * @old: one of those that it replaces, off the lists
+ *
+ * The first of them counts that has a shard. So khugepaged does not make all that it collapses
+ * its own CPU's.
+ *
+ * Context: any.
+ */
+static inline void scaleswap_lru_inherit(struct folio *new, const struct folio *old)
+{
+	if (scaleswap_lru_on() && !scaleswap_lru_id(new))
+		scaleswap_lru_copy(new, old);
 }
 
 /**
@@ -753,6 +770,10 @@ static inline void scaleswap_lru_assign(struct folio *folio)
 }
 
 static inline void scaleswap_lru_copy(struct folio *new, const struct folio *old)
+{
+}
+
+static inline void scaleswap_lru_inherit(struct folio *new, const struct folio *old)
 {
 }
 

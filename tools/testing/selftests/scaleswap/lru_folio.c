@@ -417,6 +417,47 @@ SSW_BODY(lru_folio, split_keeps_the_shard)
 	thp_only(0);
 }
 
+/* Small pages of A that are put together on B stay A's. */
+SSW_BODY(lru_folio, collapse_keeps_the_shard)
+{
+	const size_t pages = 4 * 512;
+	struct ssw_areas areas;
+	struct mate m;
+	long done;
+	int a, b;
+
+	NEED_SHARDS();
+	NEED_TWO(a, b);
+	if (thp_only(2048))
+		SKIP(return, "the kernel has no huge pages of 2 MiB");
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_TRUE(mate_start(&m, a, pages, false));
+	tell_all(&m, STAMP, 1);
+	/* The first page of a huge page may be missing, or another one. */
+	tell(&m, DROP, 512, 3, 0);
+	tell_all(&m, PIN, b);
+	tell(&m, STAMP, 514, 1, 1);
+	EXPECT_ABOUT(pages, at(a, ANON));
+	/* Free memory may be in pieces on one of the nodes. */
+	done = tell_all(&m, COLLAPSE, 0);
+	if (done == -ENOMEM || done == -EAGAIN) {
+		EXPECT_EQ(0, mate_end(&m));
+		group_ends(_metadata);
+		thp_only(0);
+		SKIP(return, "there was no huge page to be had: %s", strerror(-done));
+	}
+	EXPECT_EQ(0, done);
+	/* The second one's first page is B's. */
+	EXPECT_ABOUT(pages - 512, at(a, ANON));
+	EXPECT_ABOUT(512, at(b, ANON));
+	tell(&m, STAMP, 512, 2, 1);
+	EXPECT_EQ(0, tell_all(&m, CHECK, 1));
+	EXPECT_EQ(0, mate_end(&m));
+	group_ends(_metadata);
+	thp_only(0);
+}
+
 SSW_BODY(lru_folio, migration_keeps_the_shard)
 {
 	struct ssw_areas areas;

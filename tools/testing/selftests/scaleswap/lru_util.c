@@ -549,6 +549,9 @@ static long mate_do(struct mate *m)
 		return hold(p, 0, n);
 	case FILE_HOLD:
 		return hold(NULL, arg, n);
+	case COLLAPSE:
+		return madvise(p, len, MADV_HUGEPAGE) || madvise(p, len, 25 /* MADV_COLLAPSE */) ?
+			-errno : 0;
 	}
 	return -EINVAL;
 }
