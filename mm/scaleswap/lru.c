@@ -154,7 +154,7 @@ unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu)
 /* --- shards --------------------------------------------------------------- */
 
 /* Never wait for memory: on allocation failure, the memcg's lruvec serves instead. */
-#define SSW_LRU_GFP	(GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC)
+#define SSW_LRU_GFP	(GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC | __GFP_ACCOUNT)
 
 static struct scaleswap_shards *ssw_shards_create(struct lruvec *mlruvec, int nid)
 {
@@ -201,16 +201,24 @@ static bool ssw_shard_add(struct lruvec *mlruvec, struct scaleswap_shards *shard
 	return true;
 }
 
-/* Create the shard that a number leads to, and let the number lead to it. */
+/*
+ * Create the shard that a number leads to, and let the number lead to it. The parent of the memcg
+ * is charged for it, as for what the base kernel keeps of a memcg for each CPU: whoever may create
+ * groups cannot have the memory of others for it.
+ */
 static bool ssw_shard_create(struct lruvec *mlruvec, unsigned int number)
 {
+	struct mem_cgroup *parent = parent_mem_cgroup(lruvec_memcg(mlruvec));
 	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
 	unsigned int id = ssw_lru_shard_of(number);
+	struct mem_cgroup *charged;
 	bool made;
 
+	charged = set_active_memcg(parent ?: root_mem_cgroup);
 	if (!shards)
 		shards = ssw_shards_create(mlruvec, lruvec_pgdat(mlruvec)->node_id);
 	made = shards && (READ_ONCE(shards->shard[id]) || ssw_shard_add(mlruvec, shards, id));
+	set_active_memcg(charged);
 	if (made && id != number)
 		cmpxchg(&shards->shard[number], NULL, READ_ONCE(shards->shard[id]));
 	return made;

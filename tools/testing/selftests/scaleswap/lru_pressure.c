@@ -705,6 +705,79 @@ SSW_BODY(lru_pressure, shards_are_freed)
 	ssw_write(SSW_CG "/ssw/cgroup.subtree_control", "-memory");
 }
 
+/* What a group's kernel memory is, without that of the group below it. */
+static long long kernel_memory(void)
+{
+	return cg(GROUP, "memory.stat", "kernel") - cg(GROUP "/below", "memory.stat", "kernel");
+}
+
+/* The group above pays for shards, as for all that the kernel keeps of a group for each CPU. */
+SSW_BODY(lru_pressure, parent_is_charged)
+{
+	long long before = -1, least, grown = 0;
+	int go[2], done[2];
+	char cpus = 0;
+	pid_t pid;
+
+	NEED_SHARDS();
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_write(SSW_CG "/" GROUP "/cgroup.subtree_control", "+memory"));
+	ASSERT_EQ(0, pipe(go));
+	ASSERT_EQ(0, pipe(done));
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		char *p = ssw_map(100 * ssw_nr_possible(), false);
+		int first = sched_getcpu();
+
+		if (!p || ssw_pin(first) || ssw_cgroup_enter(GROUP "/below"))
+			_exit(50);
+		ssw_stamp(p, 1, 1);
+		drain();
+		if (write(done[1], &cpus, 1) != 1 || read(go[0], &cpus, 1) != 1)
+			_exit(51);
+		/* A shard is charged when a CPU first has a page. */
+		cpus = 0;
+		for (int cpu = 0; cpu < ssw_nr_possible(); cpu++) {
+			if (cpu == first || ssw_pin(cpu))
+				continue;
+			ssw_stamp(p + 100 * cpu * SSW_PAGE, 100, 1);
+			cpus++;
+		}
+		drain();
+		if (write(done[1], &cpus, 1) != 1 || read(go[0], &cpus, 1) != 1)
+			_exit(52);
+		_exit(0);
+	}
+	ASSERT_EQ(1, read(done[0], &cpus, 1));
+	ssw_for_looks(i) {
+		long long now = kernel_memory();
+
+		if (i > 2 && now == before)
+			break;
+		before = now;
+		sleep(1);
+	}
+	ASSERT_EQ(1, write(go[1], "g", 1));
+	ASSERT_EQ(1, read(done[0], &cpus, 1));
+	least = cpus * value("shard_bytes");
+	ssw_for_looks(i) {
+		grown = kernel_memory() - before;
+		if (grown >= least)
+			break;
+		usleep(100000);
+	}
+	TH_LOG("%lld bytes for %d CPUs, %lld a shard", grown, cpus, value("shard_bytes"));
+	EXPECT_LE(1, cpus);
+	EXPECT_LE(least, grown);
+	/* Not everything that the group has */
+	EXPECT_GE(8 * least, grown);
+	ASSERT_EQ(1, write(go[1], "g", 1));
+	EXPECT_EQ(0, ssw_join(pid));
+	EXPECT_EQ(0, cg_remove(GROUP "/below"));
+	EXPECT_EQ(0, cg_remove(GROUP));
+}
+
 /* The groups above a page's have the shard, too, though no page: costs are noted there. */
 SSW_BODY(lru_pressure, groups_above_have_them)
 {
