@@ -106,4 +106,107 @@ SSW_BODY(lru_gen, switched_under_load)
 	group_ends(_metadata);
 }
 
+/* --- debugfs --------------------------------------------------------------- */
+
+#define GENS	"/sys/kernel/debug/lru_gen"
+
+struct gen {
+	int nid;
+	unsigned long seq;
+	long anon;
+};
+
+/* The generations of GROUP on all nodes, from the oldest to the youngest of each. */
+static int gens(struct gen *g, int most)
+{
+	int n = 0, id = -1, nid = -1;
+	unsigned long seq;
+	char line[4096];
+	long anon;
+	FILE *f = fopen(GENS, "re");
+
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, " memcg %d", &id) == 1 || sscanf(line, " node %d", &nid) == 1)
+			continue;
+		if (id != memcg || n == most || sscanf(line, "%lu %*u %ld", &seq, &anon) != 2)
+			continue;
+		g[n++] = (struct gen){ nid, seq, anon };
+	}
+	fclose(f);
+	return n;
+}
+
+/* Do something to the youngest generation but @back of GROUP on each node. 0 or -errno. */
+static int gens_do(char what, int back, const char *options)
+{
+	struct gen g[64];
+	int n = gens(g, ARRAY_SIZE(g)), ret = n < 0 ? n : 0;
+	char cmd[96];
+
+	for (int i = 0; i < n && !ret; i++) {
+		if (i + 1 < n && g[i + 1].nid == g[i].nid)
+			continue;
+		snprintf(cmd, sizeof(cmd), "%c %d %d %lu %s", what, memcg, g[i].nid,
+			 g[i].seq - back, options);
+		ret = ssw_write(GENS, cmd);
+	}
+	return ret;
+}
+
+/*
+ * /sys/kernel/debug/lru_gen shows, ages and evicts the pages of all shards: those that B has not
+ * used for two generations go, and those that A uses stay.
+ */
+SSW_BODY(lru_gen, debugfs_is_for_all_shards)
+{
+	bool was = generations();
+	struct ssw_areas areas;
+	struct mate ma, mb;
+	struct gen g[64];
+	long sum = 0;
+	int a, b, n;
+
+	NEED_GENERATIONS();
+	NEED_TWO(a, b);
+	if (access(GENS, W_OK))
+		SKIP(return, "there is no " GENS);
+	NEED_INSTANT(&areas, 4 * PAGES, ssw_node_of(a));
+	ASSERT_EQ(0, ssw_write(GEN, "y"));
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_TRUE(mate_start(&ma, a, PAGES, false));
+	ASSERT_TRUE(mate_start(&mb, b, PAGES, false));
+	ASSERT_EQ(0, tell_all(&ma, STAMP, 1));
+	ASSERT_EQ(0, tell_all(&mb, STAMP, 2));
+	EXPECT_ABOUT(PAGES, at(a, ANON));
+	EXPECT_ABOUT(PAGES, at(b, ANON));
+	n = gens(g, ARRAY_SIZE(g));
+	ASSERT_LE(2, n);
+	for (int i = 0; i < n; i++)
+		sum += g[i].anon;
+	EXPECT_ABOUT(2 * PAGES, sum);
+	/* Only the youngest can be followed by a new one, and the two youngest are not evicted. */
+	EXPECT_EQ(-EINVAL, gens_do('+', -1, "1 1"));
+	EXPECT_EQ(-EINVAL, gens_do('-', 1, "200"));
+	/* What was used since the last walk is of the youngest generation. Now all is; then A's. */
+	EXPECT_EQ(0, gens_do('+', 0, "1 1"));
+	EXPECT_EQ(0, tell_all(&ma, CHECK, 1));
+	EXPECT_EQ(0, gens_do('+', 0, "1 1"));
+	EXPECT_ABOUT(PAGES, at(a, ANON));
+	EXPECT_ABOUT(PAGES, at(b, ANON));
+	EXPECT_EQ(0, gens_do('-', 2, "200"));
+	EXPECT_ABOUT(PAGES, at(a, ANON));
+	/* Some are in the swap cache still, with one list, too: 555 with both. */
+	EXPECT_GE(PAGES / 2, at(b, ANON));
+	EXPECT_LE(PAGES - OWN, tell_all(&ma, RESIDENT, 0));
+	EXPECT_GE(OWN, tell_all(&mb, RESIDENT, 0));
+	EXPECT_EQ(0, tell_all(&ma, CHECK, 1));
+	EXPECT_EQ(0, tell_all(&mb, CHECK, 2));
+	EXPECT_EQ(0, mate_end(&ma));
+	EXPECT_EQ(0, mate_end(&mb));
+	group_ends(_metadata);
+	EXPECT_EQ(0, ssw_write(GEN, was ? "y" : "n"));
+}
+
 TEST_HARNESS_MAIN
