@@ -644,8 +644,11 @@ SSW_BODY(lru_folio, lists_of_one_page)
 	EXPECT_ABOUT(0, at(b, ANON));
 	EXPECT_EQ(0, in_dump(memcg, ANY, shard_of(b), LOCKED));
 	/* The base kernel lets reclaim find out that a page it swapped in is locked. */
-	for (int i = 0; i < 20 && at(a, LOCKED) < PAGES; i++)
+	ssw_for_looks(i) {
+		if (at(a, LOCKED) >= PAGES)
+			break;
 		cg_reclaim(GROUP, 2 * PAGES);
+	}
 	EXPECT_ABOUT(PAGES, at(a, LOCKED));
 	EXPECT_EQ(0, in_dump(memcg, ANY, shard_of(b), LOCKED));
 	/* Freed while locked. */

@@ -626,6 +626,8 @@ SSW_BODY(lru_reclaim, kswapd_takes_from_all)
 		for (int i = 0; i < 4; i++)
 			ASSERT_EQ(0, tell(&m[i], COLD, at, 50, 0));
 	drain();
+	dump();
+	show_group();
 	/*
 	 * Lock memory until it gets to work, and then little by little: between the marks
 	 * are some 300 pages, so it begins anew for these, many times. Its first run, which
@@ -661,11 +663,14 @@ SSW_BODY(lru_reclaim, kswapd_takes_from_all)
 			sum += lost[i];
 			had_then[i] = have;
 		}
+		TH_LOG("after phase %d processes have %ld, %ld, %ld and %ld", phase, had_then[0],
+		       had_then[1], had_then[2], had_then[3]);
+		dump();
+		show_group();
 	}
 	EXPECT_EQ(0, ssw_write(factor, had));
 	TH_LOG("%ld of %ld free pages locked, kswapd took %lld, others %lld; processes lost %ld, %ld, %ld and %ld of %ld each",
 	       locked, room, seen, direct, lost[0], lost[1], lost[2], lost[3], cold);
-	show_group();
 	EXPECT_LE(enough, seen) TH_LOG("kswapd hardly ran: nothing is tested");
 	EXPECT_LE(enough / 2, sum);
 	/* Not to the page: within a second one that is used has a longer grace. */
