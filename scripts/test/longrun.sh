@@ -19,7 +19,8 @@
 #   LONGRUN_FOREGROUND=1  wait for it, and return its exit status
 #   LONGRUN_SECONDS=N  LONGRUN_CPUS=N  LONGRUN_NODES=N  LONGRUN_MEM=MB  LONGRUN_APPEND="..."
 #	instead of the run's own; the debug kernels have more memory and one node
-#   SSW_SEED=N; soak: SOAK_WATCHDOG=S; churn: CHURN_GROUPS (200), CHURN_JOBS (8);
+#   SSW_SEED=N; soak: SOAK_WATCHDOG=S; churn: CHURN_GROUPS (200), CHURN_JOBS (8),
+#	CHURN_LRU_GEN (MGLRU: y, n, or a number of seconds to switch it);
 #	fault: FAULT_PROCS (6), FAULT_PAGES (250)
 #	for the script in the guest
 set -euo pipefail
@@ -54,6 +55,7 @@ churn)
 	seconds=1200 cpus=4 nodes=2 mem=768 drives=4 hang=900 append="scaleswap=on movablecore=540M"
 	[ -z "$debug" ] || mem=1536 nodes=1
 	env+=("CHURN_GROUPS=${CHURN_GROUPS:-200}" "CHURN_JOBS=${CHURN_JOBS:-8}")
+	[ -z "${CHURN_LRU_GEN:-}" ] || env+=("CHURN_LRU_GEN=$CHURN_LRU_GEN")
 	script=churn.sh
 	;;
 fault)

@@ -5,7 +5,8 @@
 #
 # CHURN_GROUPS groups (default 200) with a tight limit each; CHURN_JOBS processes (8)
 # that swap stamped pages in them, are moved from one to another, and end; a group whose
-# process ended is removed and made anew. Not part of the tests for its length;
+# process ended is removed and made anew. CHURN_LRU_GEN: y or n to turn the multi-generational
+# LRU on or off, a number to switch it that often, in seconds; default: as it is. Not part of the tests for its length;
 # it wants a guest of its own. A line a minute; ends with "churn good" or
 # "churn BAD", and status 0 or 1.
 . "$(dirname "$0")/common.sh"
@@ -13,6 +14,7 @@ need_root
 need_on
 need_dir
 
+gen=/sys/kernel/mm/lru_gen/enabled lru_gen=${CHURN_LRU_GEN:-}
 seconds=${CHURN_SECONDS:-1200} groups=${CHURN_GROUPS:-200} jobs=${CHURN_JOBS:-8}
 top=$CG/ssw-churn
 LRU=$SYS/lru
@@ -175,6 +177,19 @@ toggle_block() {
 	[ "$(cat "$b/state")" != offline ] || { blocks=$((blocks + 1)); block_away=$b; }
 }
 
+# Shards have lists for both; processes may be killed when it is switched, with one list, too.
+switches=0
+switch_lru_gen() {
+	local now want=y
+	now=$(cat $gen) || bad "a kernel without MGLRU"
+	[ "$now" = 0x0000 ] || want=n
+	echo $want >$gen || bad "MGLRU cannot be switched"
+	switches=$((switches + 1))
+}
+case $lru_gen in
+y | n) echo "$lru_gen" >$gen || bad "MGLRU cannot be turned on or off" ;;
+esac
+
 mkdir -p "$top" && echo +memory >"$top/cgroup.subtree_control" || bad "no memory controller"
 for ((g = 0; g < groups; g++)); do make_group "g$g"; done
 
@@ -205,13 +220,16 @@ nodes=$(set -- /sys/devices/system/node/node[0-9]*; echo $#)
 most=$((start_shards + 2 * $(num $LRU/shards) * nodes))
 for ((g = 0; g < groups; g++)); do make_group "g$g"; done
 
-start=$EPOCHSECONDS said=0 peak=0 next_cpu=0 next_block=0
+start=$EPOCHSECONDS said=0 peak=0 next_cpu=0 next_block=0 next_gen=0
 while [ $((EPOCHSECONDS - start)) -lt "$seconds" ] && [ $ret = 0 ]; do
 	while [ ${#at[@]} -lt "$jobs" ]; do start_job; done
 	disturb_job
 	# By time: a round takes 0.2 s, with a debug kernel 10 s.
 	[ $EPOCHSECONDS -lt $next_cpu ] || { toggle_cpu; next_cpu=$((EPOCHSECONDS + 2)); }
 	[ $EPOCHSECONDS -lt $next_block ] || { toggle_block; next_block=$((EPOCHSECONDS + 5)); }
+	case $lru_gen in
+	[1-9]*) [ $EPOCHSECONDS -lt $next_gen ] || { switch_lru_gen; next_gen=$((EPOCHSECONDS + lru_gen)); } ;;
+	esac
 	# Processes that have ended. The shell keeps a status, so a later wait finds it, too.
 	for pid in "${!at[@]}"; do
 		{ read -r line <"/proc/$pid/stat"; } 2>/dev/null || line=
@@ -223,7 +241,7 @@ while [ $((EPOCHSECONDS - start)) -lt "$seconds" ] && [ $ret = 0 ]; do
 	[ "$seen" -le "$peak" ] || peak=$seen
 	if [ $((EPOCHSECONDS - start)) -ge $((said + 60)) ]; then
 		said=$((EPOCHSECONDS - start))
-		echo "churn: $said s: $starts started, $moves moved, $kills killed, $removed groups made anew, $cpus CPUs and $blocks of $blocks_tried blocks offline, $seen shards, $(meminfo SwapFree) of $(meminfo SwapTotal) kB of swap free"
+		echo "churn: $said s: $starts started, $moves moved, $kills killed, $removed groups made anew, $cpus CPUs and $blocks of $blocks_tried blocks offline, MGLRU $(cat $gen 2>/dev/null) after $switches switches, $seen shards, $(meminfo SwapFree) of $(meminfo SwapTotal) kB of swap free"
 	fi
 	sleep 0.1
 done
@@ -234,9 +252,10 @@ for pid in "${!at[@]}"; do
 	end_job "$pid" $?
 done
 look_at_ooms
-echo "churn: $starts workloads, $ends ended, $died of them by $ooms OOM kills under writeback, $moves moves, $kills kills, $removed groups made anew, $cpus CPUs and $blocks of $blocks_tried blocks offline; $start_shards shards at the start, $peak at the most"
+echo "churn: $starts workloads, $ends ended, $died of them by $ooms OOM kills under writeback, $moves moves, $kills kills, $removed groups made anew, $cpus CPUs and $blocks of $blocks_tried blocks offline; MGLRU switched $switches times; $start_shards shards at the start, $peak at the most"
 [ "$moves" -gt 0 ] && [ "$removed" -gt 0 ] || bad "nothing was moved, or removed"
 [ "$cpus" -gt 0 ] || [ "$(nproc --all)" = 1 ] || bad "no CPU ever went offline"
+[ "$switches" -gt 0 ] || case $lru_gen in [1-9]*) bad "MGLRU was never switched" ;; esac
 [ "$blocks" -gt 0 ] || [ "$blocks_tried" -lt 10 ] || bad "no memory block ever went offline"
 [ "$blocks_tried" -gt 0 ] || echo "churn: there is no block of movable memory (movablecore=): none went offline"
 grep -h wrong /tmp/churn.out | grep -v 'wrong=0' | head -5
