@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Are pages evicted in the order of one list, with LRU shards, classic and MGLRU?
+
+Five cases in which shards once had another order than the base kernel (order.c, README.md), on the
+base kernel and on this one, each with both LRUs. Boots of the columns alternate.
+
+  bench/experiments/lru-order/run.py [--runs N] [--oom-runs N] [--cases ...] [--columns ...]
+
+Environment: BUILD; KERNEL and BASE, names of kernels that scripts/build/kernel.sh built, or
+bzImages (default test and base-test). Emulated: TCG with an instruction clock, so a busy host
+changes nothing; each run has a seed of its own. Counts of pages and of kills, no times.
+Writes bench/results/lru-order.json, or --out.
+"""
+import argparse
+import datetime
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "scripts", "build"))
+from paths import ROOT  # noqa: E402
+
+KERNEL = os.environ.get("KERNEL", "test")
+BASE = os.environ.get("BASE", "base-test")
+# kernel, boot parameter, MGLRU
+COLUMNS = {"base": (BASE, "", "n"), "on": (KERNEL, "scaleswap=on", "n"),
+           "base-mglru": (BASE, "", "y"), "on-mglru": (KERNEL, "scaleswap=on", "y"),
+           # one list, and all else that scaleswap=on has; asked for by --columns
+           "core": (KERNEL, "scaleswap=core,fault", "n"), "core-mglru": (KERNEL, "scaleswap=core,fault", "y")}
+DEFAULT = ["base", "on", "base-mglru", "on-mglru"]
+# What of a run is the case's figure
+CASES = {"oom": "kills", "turnover": "were_out", "file_and_anon": "swapped_in", "idle_first": "swapped_in",
+         "inactive_first": "swapped_in"}
+ICOUNT = "-icount shift=0,sleep=off -cpu max,-rdrand,-rdseed -rtc base=2026-01-01,clock=vm"
+
+GUEST = """#!/bin/bash
+case=$1 lru_gen=$2
+shift 2
+echo $lru_gen >/sys/kernel/mm/lru_gen/enabled || exit 2
+echo 0 >/proc/sys/vm/page-cluster
+echo 100 >/proc/sys/vm/swappiness
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+mkswap /dev/ram0 >/dev/null && /sbin/swapon /dev/ram0 || exit 2
+for seed; do
+	/order "$case" "$seed" || exit 3
+	for ((i = 0; i < 100; i++)); do rmdir /sys/fs/cgroup/order 2>/dev/null && break; sleep 0.1; done
+done
+"""
+
+
+def boot(script, program, column, case, seeds):
+    """Boot one guest; a list of runs, one for each seed."""
+    kernel, append, lru_gen = COLUMNS[column]
+    cmd = [f"{ROOT}/scripts/guest/boot.py", "--kernel", kernel, "--cpus", "4", "--mem", "768", "--accel", "tcg",
+           "--timeout", "1800", "--add", f"{program}:/order", "--qemu", ICOUNT,
+           "--append", f"{append} nokaslr norandmaps lpj=4000000 kunit.enable=0 brd.rd_nr=2 brd.rd_size=163840",
+           script, case, lru_gen, *map(str, seeds)]
+    done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"lru-order: guest {column}, {case} ended with status {done.returncode}")
+    runs = [json.loads(line.split(" ", 1)[1]) for line in done.stdout.splitlines() if line.startswith("result ")]
+    if len(runs) != len(seeds):
+        sys.exit(f"lru-order: guest {column}, {case} made {len(runs)} runs of {len(seeds)}")
+    return runs
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--runs", type=int, default=5, metavar="N", help="boots of a case and column")
+    ap.add_argument("--oom-runs", type=int, default=40, metavar="N", help="runs of oom")
+    ap.add_argument("--each", type=int, default=5, metavar="N", help="runs of oom in a boot")
+    ap.add_argument("--cases", default=":".join(CASES), help="separated by colons")
+    ap.add_argument("--columns", default=":".join(DEFAULT), help="separated by colons")
+    ap.add_argument("--out", default=f"{ROOT}/bench/results/lru-order.json", metavar="FILE")
+    o = ap.parse_args()
+    cases, columns = o.cases.split(":"), o.columns.split(":")
+    for name, known in [(c, CASES) for c in cases] + [(c, COLUMNS) for c in columns]:
+        if name not in known:
+            ap.error(f"'{name}' is none of {', '.join(known)}")
+    runs = {case: {c: [] for c in columns} for case in cases}
+    with tempfile.TemporaryDirectory() as tmp:
+        program, script = os.path.join(tmp, "order"), os.path.join(tmp, "guest.sh")
+        subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", program,
+                        os.path.join(HERE, "order.c")], check=True)
+        with open(script, "w") as f:
+            f.write(GUEST)
+        for case in cases:
+            total, each = (o.oom_runs, o.each) if case == "oom" else (o.runs, 1)
+            for first in range(0, total, each):
+                seeds = range(first + 1, min(first + each, total) + 1)
+                for c in columns:
+                    new = boot(script, program, c, case, seeds)
+                    runs[case][c] += new
+                    print(f"{case} {c}: {[r[CASES[case]] for r in new]}", flush=True)
+    data = {"command": " ".join(["bench/experiments/lru-order/run.py", *sys.argv[1:]]),
+            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "repository": subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], text=True,
+                                         stdout=subprocess.PIPE).stdout.strip(),
+            "kernels": {c: " ".join([*COLUMNS[c][:2], "lru_gen=" + COLUMNS[c][2]]) for c in columns},
+            "emulated": "QEMU TCG, -icount shift=0, 4 vCPUs, 768 MB, swap on brd"}
+    for case in cases:
+        figures = {c: [r[CASES[case]] for r in runs[case][c]] for c in columns}
+        if case == "oom":
+            data[case] = {**{c: sum(v) for c, v in figures.items()}, "runs": o.oom_runs}
+        else:
+            data[case] = {c: statistics.median(v) for c, v in figures.items()}
+            data[case]["spread"] = {c: [min(v), max(v)] for c, v in figures.items()}
+    data["runs"] = runs
+    with open(o.out, "w") as f:
+        json.dump(data, f, indent=1)
+        f.write("\n")
+    print(json.dumps({case: data[case] for case in cases}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
