@@ -25,6 +25,9 @@ vary on the base, too: they count only if all runs of both speak against us.
 scaleswap=off, which takes the base's place (KASAN and lockdep take memory and time, and
 change some results by themselves); longer time-outs.
 
+--config mglru: with the multi-generational LRU turned on in all of them: base-mglru,
+boot-off-mglru and on-mglru.
+
 Environment: BUILD, JOBS as for make; TEST_JOBS=N guests at a time (default: the
 processors, at most 2).
 """
@@ -59,9 +62,14 @@ KERNELS = {
     "on": ("test", "scaleswap=on", "on"),
     "debug-off": ("debug", "scaleswap=off", "off"),
     "debug": ("debug", "scaleswap=on", "on"),
+    "base-mglru": ("base-test", "", "none-mglru"),
+    "boot-off-mglru": ("test", "scaleswap=off", "off-mglru"),
+    "on-mglru": ("test", "scaleswap=on", "on-mglru"),
 }
+ON = ("on", "debug", "on-mglru")
 # What the others are compared with comes first.
-CONFIGS = {"test": ["base", "off", "boot-off", "on"], "debug": ["debug-off", "debug"]}
+CONFIGS = {"test": ["base", "off", "boot-off", "on"], "debug": ["debug-off", "debug"],
+           "mglru": ["base-mglru", "boot-off-mglru", "on-mglru"]}
 # khugepaged takes 1 GB of huge pages at once. KASAN takes memory for itself.
 MEM_MB = {"debug": "3072", "debug-off": "3072"}
 MEM_MB_ELSE = "2048"
@@ -195,9 +203,11 @@ TIMING = {
 
 GUEST = r"""#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# In the guest: guest.sh none|off|on "LABEL|SECONDS|COMMAND"...
+# In the guest: guest.sh none|off|on[-mglru] "LABEL|SECONDS|COMMAND"...
 sys=/sys/kernel/mm/scaleswap
-mode=$1; shift
+mode=${1%-mglru} lru_gen=n
+[ "$mode" = "$1" ] || lru_gen=y
+shift
 die() { echo "upstream: ERROR: $*" >&2; exit 1; }
 
 # A kernel that is not what it is taken for would make all comparison void
@@ -209,6 +219,8 @@ on)
 	[ "$(cat $sys/lru/shards)" -gt 0 ] || die "$sys/lru/shards is 0"
 	;;
 esac
+
+echo $lru_gen >/sys/kernel/mm/lru_gen/enabled || die "MGLRU cannot be turned on or off"
 
 for i in $(seq 100); do [ -b /dev/nvme4n1 ] && break; sleep 0.1; done
 for d in /dev/nvme[0-3]n1; do
@@ -522,7 +534,7 @@ def worse(kernel, label, case, base, other):
     b, o = majority(base), majority(other)
     if listed(TIMING, label, case):
         return len(other) >= ROUNDS and "ok" not in other and set(base) == {"ok"}
-    if kernel in ("on", "debug"):
+    if kernel in ON:
         return o != b and o != "ok" and b != "not ok"
     return o != b
 
@@ -587,7 +599,7 @@ def run_all(kernels, labels, jobs):
 def unlisted(kernel, label, runs):
     """Cases that most of these runs of the base failed and KNOWN_FAILURES does not have.
     What the debug configuration makes fail is not listed, only told."""
-    if kernel != "base":
+    if kernel not in ("base", "base-mglru"):
         return []
     cases = list(dict.fromkeys(c for r in runs for c in r.cases))
     return [c for c in cases if majority([result_of(r, c) for r in runs]) == "not ok"
@@ -678,7 +690,7 @@ def report(kernels, labels, runs, facts):
             if f["areas"] and f["n"] == 1:
                 print(f"\n{k}, guest {f['guest']}: pages allocated per area, LRU shards")
                 print("\n".join(f"  area {a}" for a in f["areas"]) + f"\n  lru {f['lru']}")
-        if KERNELS[k][2] == "on":
+        if k in ON:
             sums = collections.Counter()
             for l in labels:
                 for r in runs[k][l][:1]:
@@ -699,8 +711,8 @@ def main():
                     help="where the raw results go [%(default)s]")
     ap.add_argument("--no-build", action="store_true", help="take the kernels that are there")
     ap.add_argument("--config", choices=list(CONFIGS), default="test",
-                    help="test: compare off, boot-off and on with base; debug: the debug kernel, scaleswap=on with "
-                    "scaleswap=off [%(default)s]")
+                    help="test: compare off, boot-off and on with base; mglru: the same with MGLRU; "
+                    "debug: the debug kernel, scaleswap=on with scaleswap=off [%(default)s]")
     ap.add_argument("--kernels", metavar="LIST", help=f"compare only these with the first of the configuration: {', '.join(KERNELS)}")
     ap.add_argument("--programs", "--only", action="append", default=[], metavar="LIST",
                     help="run only these: guests, programs or the whole labels of the table, separated by commas. "
