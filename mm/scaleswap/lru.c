@@ -566,7 +566,7 @@ void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cos
 			lruvec_page_state(mlruvec, NR_ACTIVE_FILE);
 		if (!all)
 			all = max3(own, pages, 1UL);
-		/* Average over at least 64 page-outs, in all shards together; statistics may be old. */
+		/* Average over at least 64 page-outs, of all shards; statistics may be old. */
 		pages = max(pages, 4 * 64 * SWAP_CLUSTER_MAX);
 		pages = max(mult_frac(pages, own, all), 4 * SWAP_CLUSTER_MAX);
 

@@ -25,7 +25,8 @@ static void ssw_test_lru_distance(struct kunit *test)
 /* In units of eight pages, the entry's bits tell eight times the distance apart. */
 static void ssw_test_lru_distance_order(struct kunit *test)
 {
-	const unsigned long mask = (1UL << 20) - 1, all = 8 * (mask + 1), batch = SCALESWAP_LRU_BATCH;
+	const unsigned long mask = (1UL << 20) - 1, batch = SCALESWAP_LRU_BATCH;
+	const unsigned long all = 8 * (mask + 1);
 	unsigned long evicted, left;
 
 	if (!scaleswap_lru_on())
