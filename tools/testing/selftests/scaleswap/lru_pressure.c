@@ -716,11 +716,19 @@ SSW_BODY(lru_pressure, parent_is_charged)
 {
 	long long before = -1, least, grown = 0;
 	int go[2], done[2];
+	struct mate first;
 	char cpus = 0;
 	pid_t pid;
 
 	NEED_SHARDS();
 	ASSERT_EQ(0, cg_fresh());
+	/* It has shards of its own, which count for the group above it. */
+	ASSERT_TRUE(mate_start(&first, 0, 32 * ssw_nr_possible(), false));
+	for (int cpu = 0; cpu < ssw_nr_possible(); cpu++)
+		if (!tell_all(&first, PIN, cpu))
+			EXPECT_EQ(0, tell(&first, STAMP, 32 * cpu, 32, 1));
+	drain();
+	EXPECT_EQ(0, mate_end(&first));
 	ASSERT_EQ(0, ssw_write(SSW_CG "/" GROUP "/cgroup.subtree_control", "+memory"));
 	ASSERT_EQ(0, pipe(go));
 	ASSERT_EQ(0, pipe(done));
