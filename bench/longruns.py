@@ -26,6 +26,7 @@ NUMBERS = {
               {"workloads": r"(\d+) workloads", "ended": r"(\d+) ended", "oom_kills": r"(\d+) OOM kills",
                "moves": r"(\d+) moves", "kills": r"(\d+) kills", "groups_made_anew": r"(\d+) groups",
                "cpus_offline": r"(\d+) CPUs", "blocks_offline": r"and (\d+) of", "blocks_tried": r"of (\d+) blocks",
+               "mglru_switched": r"MGLRU switched (\d+) times",
                "shards_at_most": r"(\d+) at the most"}),
 }
 LOAD = {"rounds": r"(\d+) rounds", "pages_touched": r"(\d+) pages touched", "wrong": r"(\d+) wrong",
