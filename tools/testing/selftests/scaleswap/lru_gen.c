@@ -192,6 +192,8 @@ SSW_BODY(lru_gen, debugfs_is_for_all_shards)
 	EXPECT_EQ(-EINVAL, gens_do('-', 1, "200"));
 	/* What was used since the last walk is of the youngest generation. Now all is; then A's. */
 	EXPECT_EQ(0, gens_do('+', 0, "1 1"));
+	/* The walk has not flushed TLBs: an access that hits there sets no accessed bit. */
+	EXPECT_EQ(0, tell_all(&ma, FLUSH_TLB, 0));
 	EXPECT_EQ(0, tell_all(&ma, CHECK, 1));
 	EXPECT_EQ(0, gens_do('+', 0, "1 1"));
 	EXPECT_ABOUT(PAGES, at(a, ANON));

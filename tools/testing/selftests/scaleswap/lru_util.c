@@ -552,6 +552,9 @@ static long mate_do(struct mate *m)
 	case COLLAPSE:
 		return madvise(p, len, MADV_HUGEPAGE) || madvise(p, len, 25 /* MADV_COLLAPSE */) ?
 			-errno : 0;
+	case FLUSH_TLB:
+		return mprotect(p, len, PROT_READ) || mprotect(p, len, PROT_READ | PROT_WRITE) ?
+			-errno : 0;
 	}
 	return -EINVAL;
 }

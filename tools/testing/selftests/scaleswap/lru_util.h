@@ -69,7 +69,7 @@ long long kills(void);
 enum op {
 	REST, PIN, STAMP, CHECK, OUT, COLD, LOCK, UNLOCK, LOCK_NEW, USE, DROP, BREAK, MOVE,
 	SPLIT, RESIDENT, IN_AREA, FAULTS, HOLES, EVEN, NODE, WHERE, FILE_NEW, FILE_READ,
-	HOLD, FILE_HOLD, FILE_RANDOM, COLLAPSE, LEAVE,
+	HOLD, FILE_HOLD, FILE_RANDOM, COLLAPSE, FLUSH_TLB, LEAVE,
 };
 
 /* A process that carries out an op at a time, with pages that only it touches. */
