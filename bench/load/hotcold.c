@@ -3,7 +3,7 @@
  * Threads of one process that share their memory: page i is first touched by thread
  * i % THREADS, then all use all pages, nine times in ten one of the hot quarter.
  *
- *   hotcold THREADS PAGES ACCESSES
+ *   hotcold THREADS PAGES ACCESSES [SEED]
  *
  * Each page has its number in it, which is checked at each access. Prints pages swapped
  * in and out during the accesses, and the time they took by the guest's clock.
@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-static unsigned long nr_threads, nr_pages, nr_accesses, wrong;
+static unsigned long nr_threads, nr_pages, nr_accesses, seed, wrong;
 static char *mem;
 static pthread_barrier_t barrier;
 
@@ -37,7 +37,7 @@ static unsigned long vmstat(const char *name)
 
 static void *worker(void *arg)
 {
-	unsigned long nr = (unsigned long)arg, i, x = nr * 2654435761u + 1;
+	unsigned long nr = (unsigned long)arg, i, x = (seed * 256 + nr) * 2654435761u + 1;
 	unsigned long in = 0, out = 0;
 	struct timespec a, b;
 	cpu_set_t set;
@@ -79,11 +79,12 @@ int main(int argc, char **argv)
 {
 	pthread_t t[256];
 
-	if (argc != 4)
+	if (argc != 4 && argc != 5)
 		return 2;
 	nr_threads = strtoul(argv[1], NULL, 10);
 	nr_pages = strtoul(argv[2], NULL, 10);
 	nr_accesses = strtoul(argv[3], NULL, 10);
+	seed = argc > 4 ? strtoul(argv[4], NULL, 10) : 0;
 	mem = mmap(NULL, nr_pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (mem == MAP_FAILED || !nr_threads || nr_threads > 256)
 		return 2;

@@ -3,7 +3,8 @@
 """Are pages evicted in the order of one list, with LRU shards, classic and MGLRU?
 
 Five cases in which shards once had another order than the base kernel (order.c, README.md), on the
-base kernel and on this one, each with both LRUs. Boots of the columns alternate.
+base kernel and on this one, each with both LRUs. Boots of the columns alternate. A sixth, walks,
+has MGLRU only: how often it walks page tables, and what it finds there.
 
   bench/experiments/lru-order/run.py [--runs N] [--oom-runs N] [--cases ...] [--columns ...]
 
@@ -34,9 +35,11 @@ COLUMNS = {"base": (BASE, "", "n"), "on": (KERNEL, "scaleswap=on", "n"),
            # one list, and all else that scaleswap=on has; asked for by --columns
            "core": (KERNEL, "scaleswap=core,fault", "n"), "core-mglru": (KERNEL, "scaleswap=core,fault", "y")}
 DEFAULT = ["base", "on", "base-mglru", "on-mglru"]
+# whose walks are compared, and their names in the results
+WALKS = {"core-mglru": "one list", "on-mglru": "shards", "base-mglru": "base"}
 # What of a run is the case's figure
 CASES = {"oom": "kills", "turnover": "were_out", "file_and_anon": "swapped_in", "idle_first": "swapped_in",
-         "inactive_first": "swapped_in"}
+         "inactive_first": "swapped_in", "walks": "walks"}
 ICOUNT = "-icount shift=0,sleep=off -cpu max,-rdrand,-rdseed -rtc base=2026-01-01,clock=vm"
 
 GUEST = """#!/bin/bash
@@ -47,18 +50,42 @@ echo 0 >/proc/sys/vm/page-cluster
 echo 100 >/proc/sys/vm/swappiness
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 mkswap /dev/ram0 >/dev/null && /sbin/swapon /dev/ram0 || exit 2
+# max_seq, and the entries of page tables that walks saw, and saw young, in a group's life
+walked() {
+	awk '/^memcg/ { mine = $3 == "/order" }
+	     mine && NF == 4 && $1 ~ /^[0-9]+$/ { seq = $1 }
+	     mine && $1 ~ /^[0-9]+T$/ && $2 ~ /^[0-9]+Y$/ { seen = $1 + 0; young = $2 + 0 }
+	     END { print seq + 0, seen + 0, young + 0 }' /sys/kernel/debug/lru_gen_full
+}
+walks() {
+	local from to in out
+	mount -t debugfs none /sys/kernel/debug 2>/dev/null
+	mkdir /sys/fs/cgroup/order && echo 40M >/sys/fs/cgroup/order/memory.max || exit 3
+	read -r -a from < <(walked)
+	(echo "$BASHPID" >/sys/fs/cgroup/order/cgroup.procs; exec /hotcold 8 24576 1000000 "$1") >/hotcold.out || exit 3
+	read -r -a to < <(walked)
+	read -r in out < <(sed -n 's/.*"in": \([0-9]*\), "out": \([0-9]*\).*/\1 \2/p' /hotcold.out)
+	echo "result {\"walks\": $((to[0] - from[0])), \"entries\": $((to[1] - from[1]))," \
+		"\"young\": $((to[2] - from[2])), \"swapped_in\": $in, \"swapped_out\": $out}"
+}
 for seed; do
+	if [ "$case" = walks ]; then
+		walks "$seed"
+		continue
+	fi
 	/order "$case" "$seed" || exit 3
 	for ((i = 0; i < 100; i++)); do rmdir /sys/fs/cgroup/order 2>/dev/null && break; sleep 0.1; done
 done
 """
 
 
-def boot(script, program, column, case, seeds):
+def boot(script, programs, column, case, seeds):
     """Boot one guest; a list of runs, one for each seed."""
     kernel, append, lru_gen = COLUMNS[column]
-    cmd = [f"{ROOT}/scripts/guest/boot.py", "--kernel", kernel, "--cpus", "4", "--mem", "768", "--accel", "tcg",
-           "--timeout", "1800", "--add", f"{program}:/order", "--qemu", ICOUNT,
+    cpus, mem = ("8", "1024") if case == "walks" else ("4", "768")
+    cmd = [f"{ROOT}/scripts/guest/boot.py", "--kernel", kernel, "--cpus", cpus, "--mem", mem, "--accel", "tcg",
+           "--timeout", "1800", "--add", f"{programs}/order:/order", "--add", f"{programs}/hotcold:/hotcold",
+           "--qemu", ICOUNT,
            "--append", f"{append} nokaslr norandmaps lpj=4000000 kunit.enable=0 brd.rd_nr=2 brd.rd_size=163840",
            script, case, lru_gen, *map(str, seeds)]
     done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -83,31 +110,38 @@ def main():
     for name, known in [(c, CASES) for c in cases] + [(c, COLUMNS) for c in columns]:
         if name not in known:
             ap.error(f"'{name}' is none of {', '.join(known)}")
-    runs = {case: {c: [] for c in columns} for case in cases}
+    runs = {case: {} for case in cases}
     with tempfile.TemporaryDirectory() as tmp:
-        program, script = os.path.join(tmp, "order"), os.path.join(tmp, "guest.sh")
-        subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", program,
-                        os.path.join(HERE, "order.c")], check=True)
+        script = os.path.join(tmp, "guest.sh")
+        for source in (f"{HERE}/order.c", f"{ROOT}/bench/load/hotcold.c"):
+            subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o",
+                            os.path.join(tmp, os.path.basename(source)[:-2]), source], check=True)
         with open(script, "w") as f:
             f.write(GUEST)
         for case in cases:
             total, each = (o.oom_runs, o.each) if case == "oom" else (o.runs, 1)
             for first in range(0, total, each):
                 seeds = range(first + 1, min(first + each, total) + 1)
-                for c in columns:
-                    new = boot(script, program, c, case, seeds)
-                    runs[case][c] += new
+                for c in WALKS if case == "walks" else columns:
+                    new = boot(script, tmp, c, case, seeds)
+                    runs[case].setdefault(c, []).extend(new)
                     print(f"{case} {c}: {[r[CASES[case]] for r in new]}", flush=True)
     data = {"command": " ".join(["bench/experiments/lru-order/run.py", *sys.argv[1:]]),
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "repository": subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], text=True,
                                          stdout=subprocess.PIPE).stdout.strip(),
-            "kernels": {c: " ".join([*COLUMNS[c][:2], "lru_gen=" + COLUMNS[c][2]]) for c in columns},
-            "emulated": "QEMU TCG, -icount shift=0, 4 vCPUs, 768 MB, swap on brd"}
+            "kernels": {c: " ".join([*COLUMNS[c][:2], "lru_gen=" + COLUMNS[c][2]])
+                        for c in [*columns, *WALKS]},
+            "emulated": "QEMU TCG, -icount shift=0, 4 vCPUs, 768 MB (walks: 8, 1 GB), swap on brd"}
     for case in cases:
-        figures = {c: [r[CASES[case]] for r in runs[case][c]] for c in columns}
+        figures = {c: [r[CASES[case]] for r in of] for c, of in runs[case].items()}
         if case == "oom":
             data[case] = {**{c: sum(v) for c, v in figures.items()}, "runs": o.oom_runs}
+        elif case == "walks":
+            data[case] = {WALKS[c]: statistics.median(v) for c, v in figures.items()}
+            for key in ("young", "swapped_in"):
+                data[case][key] = {WALKS[c]: statistics.median(r[key] for r in of) for c, of in runs[case].items()}
+            data[case]["spread"] = {WALKS[c]: [min(v), max(v)] for c, v in figures.items()}
         else:
             data[case] = {c: statistics.median(v) for c, v in figures.items()}
             data[case]["spread"] = {c: [min(v), max(v)] for c, v in figures.items()}
