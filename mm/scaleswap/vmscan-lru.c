@@ -93,6 +93,12 @@ static inline bool scaleswap_reclaim_retry(struct scan_control *sc, bool *again)
 
 #endif /* CONFIG_SCALESWAP && CONFIG_MEMCG */
 
+/* Check whether anonymous pages have to be deactivated. */
+static inline bool scaleswap_inactive_is_low(struct lruvec *lruvec, struct scan_control *sc)
+{
+	return inactive_is_low(lruvec, LRU_INACTIVE_ANON) || ssw_lists_are_low(lruvec, sc);
+}
+
 #ifdef CONFIG_SCALESWAP_LRU
 
 /* How many pages to scan of each list */
@@ -251,15 +257,6 @@ foreign:
 	return turn;
 }
 
-/* Check whether shrink_lruvec() has to deactivate anonymous pages. */
-static bool scaleswap_inactive_is_low(struct lruvec *lruvec, struct scan_control *sc)
-{
-	/* ssw_shrink_age() does it for all shards. */
-	if (scaleswap_lru_on() && sc->shard_targets)
-		return false;
-	return inactive_is_low(lruvec, LRU_INACTIVE_ANON) || ssw_lists_are_low(lruvec, sc);
-}
-
 static unsigned long ssw_targets_sum(const struct scaleswap_targets *g, bool file)
 {
 	enum lru_list lru = file ? LRU_FILE : LRU_BASE;
@@ -275,8 +272,8 @@ static bool ssw_targets_left(const struct scaleswap_targets *g)
 
 /*
  * Set @left, after enough was reclaimed, so that anonymous memory and page cache are scanned
- * in proportion to @targets. shrink_lruvec() applies the same rule to a whole lruvec, and
- * leaves it to this function for a shard. It scans one more batch of each list at most.
+ * in proportion to @targets. shrink_lruvec() applies the same rule to one lruvec. Here all shards
+ * are asked for one more batch of each list at most.
  *
  * Return: true if there is more to scan.
  */
@@ -326,17 +323,28 @@ struct ssw_reclaim {
 	struct scaleswap_targets left;
 };
 
+/* Check whether so much was reclaimed that shrink_lruvec() would look at proportions. */
+static bool ssw_is_enough(unsigned long before, struct scan_control *sc)
+{
+	/* As in shrink_lruvec(), direct global reclaim goes on at DEF_PRIORITY. */
+	return sc->nr_reclaimed - before >= sc->nr_to_reclaim &&
+	       (cgroup_reclaim(sc) || current_is_kswapd() || sc->priority != DEF_PRIORITY);
+}
+
 /*
- * Scan some lists of a shard, at most @most pages of each, and no more than are left to scan.
+ * Scan some lists of a shard, at most @most pages of each, and no more than are left to scan. They
+ * are scanned in batches by turns until enough was reclaimed, as shrink_lruvec() scans those of a
+ * lruvec. The balance of the two types is for all shards: ssw_targets_level().
  *
  * Return: true if anything was scanned.
  */
 static bool ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, unsigned int lists,
 			     unsigned long most, struct scan_control *sc)
 {
-	struct scaleswap_targets now = { }, asked;
+	struct scaleswap_targets now = { };
+	unsigned long before = sc->nr_reclaimed;
 	struct lruvec *lruvec;
-	bool scanned = false;
+	struct blk_plug plug;
 	enum lru_list lru;
 
 	lruvec = r->shards ? ssw_lru_list(r->mlruvec, r->shards, id) : r->mlruvec;
@@ -350,16 +358,21 @@ static bool ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, unsigned in
 	}
 	if (!ssw_targets_left(&now))
 		return false;
-	asked = now;
-	sc->shard_targets = &now;
-	shrink_lruvec(lruvec, sc);
-	sc->shard_targets = NULL;
-	/* now.nr is what shrink_lruvec() did not scan. */
-	for_each_evictable_lru(lru) {
-		r->left.nr[lru] -= asked.nr[lru] - now.nr[lru];
-		scanned |= asked.nr[lru] != now.nr[lru];
-	}
-	return scanned;
+	blk_start_plug(&plug);
+	do {
+		for_each_evictable_lru(lru) {
+			unsigned long nr = min(now.nr[lru], SWAP_CLUSTER_MAX);
+
+			if (!nr)
+				continue;
+			now.nr[lru] -= nr;
+			r->left.nr[lru] -= nr;
+			sc->nr_reclaimed += shrink_list(lru, nr, lruvec, sc);
+		}
+		cond_resched_tasks_rcu_qs();
+	} while (ssw_targets_left(&now) && !ssw_is_enough(before, sc));
+	blk_finish_plug(&plug);
+	return true;
 }
 
 /*
@@ -408,14 +421,6 @@ static void ssw_shrink_begin(struct ssw_reclaim *r, struct scan_control *sc)
 			r->behind[lru] = ssw_lru_behind(ssw_lru_list(r->mlruvec, r->shards, id),
 							lru);
 	}
-}
-
-/* Check whether so much was reclaimed that shrink_lruvec() would look at proportions. */
-static bool ssw_is_enough(unsigned long before, struct scan_control *sc)
-{
-	/* As in shrink_lruvec(), direct global reclaim goes on at DEF_PRIORITY. */
-	return sc->nr_reclaimed - before >= sc->nr_to_reclaim &&
-	       (cgroup_reclaim(sc) || current_is_kswapd() || sc->priority != DEF_PRIORITY);
 }
 
 /*
@@ -525,7 +530,7 @@ static void ssw_shrink_age(struct ssw_reclaim *r, struct scan_control *sc)
 
 	if (!can_age_anon_pages(lruvec_pgdat(l), sc))
 		return;
-	if (!inactive_is_low(l, LRU_INACTIVE_ANON) && !ssw_lists_are_low(l, sc))
+	if (!scaleswap_inactive_is_low(l, sc))
 		return;
 	if (r->shards) {
 		id = ssw_lru_begin(l, r->shards, LRU_ACTIVE_ANON, r->own, sc->reclaim_idx);
@@ -565,28 +570,6 @@ static __always_inline void scaleswap_shrink_lruvec(struct lruvec *mlruvec, stru
 		shrink_lruvec(mlruvec, sc);
 }
 
-/* Load into @nr what shrink_lruvec() has to scan, if ssw_shrink_shards() called it. */
-static bool scaleswap_scan_targets_load(struct scan_control *sc, unsigned long *nr)
-{
-	if (!scaleswap_lru_on() || !sc->shard_targets)
-		return false;
-	memcpy(nr, sc->shard_targets->nr, sizeof(sc->shard_targets->nr));
-	return true;
-}
-
-/* Check whether shrink_lruvec() works on a shard, for which ssw_targets_level() balances. */
-static bool scaleswap_scan_is_shard(struct scan_control *sc)
-{
-	return scaleswap_lru_on() && sc->shard_targets;
-}
-
-/* Store from @nr what shrink_lruvec() did not scan of that. */
-static void scaleswap_scan_targets_store(struct scan_control *sc, const unsigned long *nr)
-{
-	if (scaleswap_lru_on() && sc->shard_targets)
-		memcpy(sc->shard_targets->nr, nr, sizeof(sc->shard_targets->nr));
-}
-
 /* Choose the lists that kswapd ages next, one shard at a time. */
 static struct lruvec *scaleswap_next_lruvec(struct lruvec *mlruvec)
 {
@@ -603,25 +586,6 @@ static struct lruvec *scaleswap_next_lruvec(struct lruvec *mlruvec)
 }
 
 #else /* CONFIG_SCALESWAP_LRU */
-
-static inline bool scaleswap_scan_targets_load(struct scan_control *sc, unsigned long *nr)
-{
-	return false;
-}
-
-static inline bool scaleswap_scan_is_shard(struct scan_control *sc)
-{
-	return false;
-}
-
-static inline void scaleswap_scan_targets_store(struct scan_control *sc, const unsigned long *nr)
-{
-}
-
-static inline bool scaleswap_inactive_is_low(struct lruvec *lruvec, struct scan_control *sc)
-{
-	return inactive_is_low(lruvec, LRU_INACTIVE_ANON) || ssw_lists_are_low(lruvec, sc);
-}
 
 static inline void scaleswap_shrink_lruvec(struct lruvec *lruvec, struct scan_control *sc)
 {
