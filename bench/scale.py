@@ -53,14 +53,18 @@ COLUMNS = {
     "on": dict(prefix="", append="scaleswap=on", how="percore"),
     # the same with the other LRU; asked for by --set columns
     "on-mglru": dict(prefix="", append="scaleswap=on", how="percore", mglru=True),
+    # and all but shards
+    "on-less-lru": dict(prefix="", append="scaleswap=core,fault", how="percore"),
+    "core-mglru": dict(prefix="", append="scaleswap=core,fault", how="percore", mglru=True),
     # areas with a home alone: without and with bios of several pages; asked for by --set columns
     "core1": dict(prefix="", append="scaleswap=core", how="percore", bio_pages=1),
     "core": dict(prefix="", append="scaleswap=core", how="percore"),
     # what the file PEER or PEER=DIR names; asked for by --set columns, too
     "peer": dict(prefix="peer-", append="", how="striped"),
 }
-TITLES = dict(b.TITLES, mglru="base kernel, MGLRU", **{"on-mglru": "scaleswap=on, MGLRU"}, core1="scaleswap=core, a bio a page", core="scaleswap=core",
-              peer="peer kernel")
+TITLES = dict(b.TITLES, mglru="base kernel, MGLRU", core1="scaleswap=core, a bio a page", core="scaleswap=core",
+              peer="peer kernel", **{"on-mglru": "scaleswap=on, MGLRU", "on-less-lru": "scaleswap=core,fault",
+                                     "core-mglru": "scaleswap=core,fault, MGLRU"})
 THREE = ["base", "off", "on"]
 LAYERS = ["base", "python"]
 STORE = f"{b.BUILD}/results/scale"
