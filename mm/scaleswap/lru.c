@@ -84,7 +84,7 @@ static unsigned int ssw_lru_home(unsigned int cpu)
 /**
  * ssw_lru_place - choose the shard of a CPU
  * @cpu: the CPU
- * @cpus: CPUs that were online at boot, numbered from 0 or nearly so
+ * @cpus: CPUs that were present at boot, numbered from 0 or nearly so
  * @nr: shards
  *
  * CPUs with numbers near each other share a shard: these are the likeliest to share a cache, too.
@@ -702,8 +702,11 @@ void __init scaleswap_lru_shadow_limits(unsigned int *timestamp_bits, unsigned i
 
 static int __init ssw_lru_init(void)
 {
-	/* Possible CPUs may be many more than there ever are, as in a guest. */
-	unsigned int cpu, nr, cpus = num_online_cpus();
+	/*
+	 * Possible CPUs may be many more than there ever are, as in a guest. Those online may be one of
+	 * many, with maxcpus=1.
+	 */
+	unsigned int cpu, nr, cpus = num_present_cpus();
 
 	BUILD_BUG_ON(SCALESWAP_LRU_PGOFF < NR_PAGEFLAGS);
 	BUILD_BUG_ON(SCALESWAP_LRU_MASK & (LRU_GEN_MASK | LRU_REFS_MASK));
