@@ -703,8 +703,8 @@ void __init scaleswap_lru_shadow_limits(unsigned int *timestamp_bits, unsigned i
 static int __init ssw_lru_init(void)
 {
 	/*
-	 * Possible CPUs may be many more than there ever are, as in a guest. Those online may be one of
-	 * many, with maxcpus=1.
+	 * Possible CPUs may be many more than there ever are, as in a guest. Those online may
+	 * be one of many, with maxcpus=1.
 	 */
 	unsigned int cpu, nr, cpus = num_present_cpus();
 
