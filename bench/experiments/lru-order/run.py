@@ -42,7 +42,7 @@ CASES = {"oom": "kills", "turnover": "were_out", "file_and_anon": "swapped_in", 
          "inactive_first": "swapped_in", "walks": "walks"}
 ICOUNT = "-icount shift=0,sleep=off -cpu max,-rdrand,-rdseed -rtc base=2026-01-01,clock=vm"
 
-GUEST = """#!/bin/bash
+GUEST = r"""#!/bin/bash
 case=$1 lru_gen=$2
 shift 2
 echo $lru_gen >/sys/kernel/mm/lru_gen/enabled || exit 2
