@@ -553,6 +553,7 @@ static long mate_do(struct mate *m)
 		return madvise(p, len, MADV_HUGEPAGE) || madvise(p, len, 25 /* MADV_COLLAPSE */) ?
 			-errno : 0;
 	case FLUSH_TLB:
+		/* The kernel flushes it whenever access is restricted. */
 		return mprotect(p, len, PROT_READ) || mprotect(p, len, PROT_READ | PROT_WRITE) ?
 			-errno : 0;
 	}
