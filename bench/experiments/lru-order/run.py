@@ -14,6 +14,7 @@ changes nothing; each run has a seed of its own. Counts of pages and of kills, n
 Writes bench/results/lru-order.json, or --out.
 """
 import argparse
+import concurrent.futures
 import datetime
 import json
 import os
@@ -102,6 +103,7 @@ def main():
     ap.add_argument("--runs", type=int, default=5, metavar="N", help="boots of a case and column")
     ap.add_argument("--oom-runs", type=int, default=40, metavar="N", help="runs of oom")
     ap.add_argument("--each", type=int, default=5, metavar="N", help="runs of oom in a boot")
+    ap.add_argument("--jobs", type=int, default=1, metavar="N", help="guests at once")
     ap.add_argument("--cases", default=":".join(CASES), help="separated by colons")
     ap.add_argument("--columns", default=":".join(DEFAULT), help="separated by colons")
     ap.add_argument("--out", default=f"{ROOT}/bench/results/lru-order.json", metavar="FILE")
@@ -118,14 +120,16 @@ def main():
                             os.path.join(tmp, os.path.basename(source)[:-2]), source], check=True)
         with open(script, "w") as f:
             f.write(GUEST)
+        todo = []
         for case in cases:
             total, each = (o.oom_runs, o.each) if case == "oom" else (o.runs, 1)
             for first in range(0, total, each):
                 seeds = range(first + 1, min(first + each, total) + 1)
-                for c in WALKS if case == "walks" else columns:
-                    new = boot(script, tmp, c, case, seeds)
-                    runs[case].setdefault(c, []).extend(new)
-                    print(f"{case} {c}: {[r[CASES[case]] for r in new]}", flush=True)
+                todo += [(c, case, seeds) for c in (WALKS if case == "walks" else columns)]
+        with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+            for (c, case, _), new in zip(todo, pool.map(lambda job: boot(script, tmp, *job), todo)):
+                runs[case].setdefault(c, []).extend(new)
+                print(f"{case} {c}: {[r[CASES[case]] for r in new]}", flush=True)
     data = {"command": " ".join(["bench/experiments/lru-order/run.py", *sys.argv[1:]]),
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "repository": subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], text=True,
