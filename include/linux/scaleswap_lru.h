@@ -14,6 +14,7 @@
 #define _LINUX_SCALESWAP_LRU_H
 
 #include <linux/atomic.h>
+#include <linux/jiffies.h>
 #include <linux/jump_label.h>
 #include <linux/list.h>
 #include <linux/math.h>
@@ -72,6 +73,36 @@ struct scaleswap_list_size {
 	struct scaleswap_age age;
 } ____cacheline_aligned_in_smp;
 
+/* Times that are kept of when pages of a generation came to a shard */
+#define SCALESWAP_GEN_MARKS	4
+
+/**
+ * struct scaleswap_gen - a generation in a shard, of anonymous memory or page cache
+ * @mark: how many pages had come, and when that was, in jiffies; first ones first
+ * @marks: how many of these there are
+ * @next: pages that have come when there shall be another one
+ * @came: pages that have come since the first one of @mark
+ * @last: when the last ones of them came; jiffies
+ * @gone: pages of @came that have left, but for those that walks have promoted. Less than 0 for
+ *        those that were put back, and have not left again
+ * @pages: its pages, but for those that walks over page tables have promoted: see
+ *         &struct scaleswap_shard.promoted
+ *
+ * All under the lock of the shard's lruvec, and a hint without it.
+ */
+struct scaleswap_gen {
+	struct {
+		u32 came;
+		u32 at;
+	} mark[SCALESWAP_GEN_MARKS];
+	u32 marks;
+	u32 next;
+	u32 came;
+	u32 last;
+	int gone;
+	int pages;
+};
+
 /**
  * struct scaleswap_shard - LRU lists of one memcg and node for one or several CPUs
  * @lruvec: lists, their lock and cost of reclaim; what is kept per memcg and node is unused.
@@ -81,7 +112,9 @@ struct scaleswap_list_size {
  * @cost: cost of reclaim at the last turn, see ssw_costs_forget()
  * @gen_unposted: of lrugen.nr_pages, what &struct scaleswap_shards.gen does not have yet; as in
  *                struct scaleswap_list_size
- * @gen_used: youngest generation when a CPU last evicted from it as its own
+ * @gen: generations, by number and type
+ * @promoted: by generation and type, pages that walks over page tables have promoted to it, less
+ *            those promoted from it. With @gen that is what the shard has
  * @size: pages by list, of all ages
  * @older: older pages by list
  *
@@ -95,7 +128,9 @@ struct scaleswap_shard {
 	unsigned long cost ____cacheline_aligned_in_smp;
 #ifdef CONFIG_LRU_GEN
 	s8 gen_unposted[MAX_NR_GENS][ANON_AND_FILE];
-	unsigned long gen_used;
+	struct scaleswap_gen gen[MAX_NR_GENS][ANON_AND_FILE];
+	/* Changed by CPUs that walk. */
+	atomic_long_t promoted[MAX_NR_GENS][ANON_AND_FILE] ____cacheline_aligned_in_smp;
 #endif
 	struct scaleswap_list_size size[NR_LRU_LISTS];
 	struct scaleswap_older older[LRU_UNEVICTABLE];
@@ -387,6 +422,10 @@ static inline bool scaleswap_lru_is_shard(struct lruvec *lruvec)
 unsigned long scaleswap_lru_gen_size(struct lruvec *lruvec, int gen, int type);
 void scaleswap_lru_gen_fold(struct lruvec *mlruvec);
 void __scaleswap_lru_flatten(struct lruvec *lruvec);
+void __scaleswap_lru_gen_mark(struct scaleswap_shard *shard, int gen, int type);
+void __scaleswap_lru_gen_moved(struct scaleswap_shard *shard, int old_gen, int new_gen, int type,
+			       int nr_pages);
+void __scaleswap_lru_gen_promote(struct folio *folio, int old_gen, int new_gen);
 
 static inline void __scaleswap_lru_gen_post(struct scaleswap_shard *shard, int gen, int type,
 					    int nr_pages)
@@ -398,6 +437,27 @@ static inline void __scaleswap_lru_gen_post(struct scaleswap_shard *shard, int g
 		unposted = 0;
 	}
 	shard->gen_unposted[gen][type] = unposted;
+}
+
+/* Before the size of the generation changes */
+static inline void scaleswap_lru_gen_came(struct scaleswap_shard *shard, int gen, int type,
+					  int nr_pages)
+{
+	struct scaleswap_gen *g = &shard->gen[gen][type];
+
+	if (g->came >= g->next || g->pages <= 0)
+		__scaleswap_lru_gen_mark(shard, gen, type);
+	g->last = jiffies;
+	g->came += nr_pages;
+}
+
+static inline void __scaleswap_lru_gen_add(struct scaleswap_shard *shard, int gen, int type,
+					   int nr_pages, bool back)
+{
+	if (back)
+		shard->gen[gen][type].gone -= nr_pages;
+	else
+		scaleswap_lru_gen_came(shard, gen, type, nr_pages);
 }
 
 /**
@@ -415,12 +475,74 @@ static inline void __scaleswap_lru_gen_post(struct scaleswap_shard *shard, int g
 static inline void scaleswap_lru_gen_resize(struct lruvec *lruvec, int old_gen, int new_gen,
 					    int type, int nr_pages)
 {
+	struct scaleswap_shard *shard = lruvec->shard;
+
 	if (!scaleswap_lru_is_shard(lruvec))
 		return;
-	if (old_gen >= 0)
-		__scaleswap_lru_gen_post(lruvec->shard, old_gen, type, -nr_pages);
-	if (new_gen >= 0)
-		__scaleswap_lru_gen_post(lruvec->shard, new_gen, type, nr_pages);
+	if (old_gen >= 0) {
+		if (new_gen >= 0)
+			__scaleswap_lru_gen_moved(shard, old_gen, new_gen, type, nr_pages);
+		__scaleswap_lru_gen_post(shard, old_gen, type, -nr_pages);
+		shard->gen[old_gen][type].pages -= nr_pages;
+		shard->gen[old_gen][type].gone += nr_pages;
+	}
+	if (new_gen >= 0) {
+		__scaleswap_lru_gen_post(shard, new_gen, type, nr_pages);
+		shard->gen[new_gen][type].pages += nr_pages;
+	}
+}
+
+/**
+ * scaleswap_lru_gen_add - note that a folio is about to join a generation, from no other
+ * @lruvec: lruvec of a shard or a memcg's
+ * @folio: the folio
+ * @gen: generation
+ * @type: 0 for anonymous memory, 1 for page cache
+ * @tail: it joins at the end, to leave before all others
+ *
+ * Reclaim puts a folio that is being written back into a younger generation, and at the end of the
+ * oldest one when it has been written. Neither counts as coming.
+ *
+ * Context: under @lruvec's lock, before scaleswap_lru_gen_resize().
+ */
+static inline void scaleswap_lru_gen_add(struct lruvec *lruvec, struct folio *folio, int gen,
+					 int type, bool tail)
+{
+	if (!scaleswap_lru_is_shard(lruvec))
+		return;
+	__scaleswap_lru_gen_add(lruvec->shard, gen, type, folio_nr_pages(folio),
+				tail || (folio_test_reclaim(folio) && folio_test_writeback(folio)));
+}
+
+/**
+ * scaleswap_lru_gen_batch - note that the totals of generations change
+ * @lruvec: lruvec of a shard or a memcg's, in which a walk counts folios of all shards
+ * @gen: generation
+ * @type: 0 for anonymous memory, 1 for page cache
+ * @nr_pages: pages that have been promoted to it; less than 0 for those promoted from it
+ *
+ * scaleswap_lru_gen_promote() has counted them where they are.
+ *
+ * Context: under @lruvec's lock.
+ */
+static inline void scaleswap_lru_gen_batch(struct lruvec *lruvec, int gen, int type, int nr_pages)
+{
+	if (scaleswap_lru_is_shard(lruvec))
+		__scaleswap_lru_gen_post(lruvec->shard, gen, type, nr_pages);
+}
+
+/**
+ * scaleswap_lru_gen_promote - note that a walk over page tables promotes a folio
+ * @folio: the folio
+ * @old_gen: its generation before
+ * @new_gen: its generation now
+ *
+ * Context: any in which the folio's memcg is stable.
+ */
+static inline void scaleswap_lru_gen_promote(struct folio *folio, int old_gen, int new_gen)
+{
+	if (scaleswap_lru_on() && scaleswap_lru_id(folio))
+		__scaleswap_lru_gen_promote(folio, old_gen, new_gen);
 }
 
 /**
@@ -507,6 +629,19 @@ static inline void scaleswap_lru_gen_fold(struct lruvec *mlruvec)
 
 static inline void scaleswap_lru_gen_resize(struct lruvec *lruvec, int old_gen, int new_gen,
 					    int type, int nr_pages)
+{
+}
+
+static inline void scaleswap_lru_gen_add(struct lruvec *lruvec, struct folio *folio, int gen,
+					 int type, bool tail)
+{
+}
+
+static inline void scaleswap_lru_gen_batch(struct lruvec *lruvec, int gen, int type, int nr_pages)
+{
+}
+
+static inline void scaleswap_lru_gen_promote(struct folio *folio, int old_gen, int new_gen)
 {
 }
 

@@ -290,6 +290,11 @@ bool ssw_lru_has_next(struct lruvec *lruvec, enum lru_list lru);
 /* lrugen.c */
 #ifdef CONFIG_LRU_GEN
 void ssw_lru_gen_init(struct scaleswap_shard *shard);
+u32 ssw_gen_age(const struct scaleswap_gen *g, unsigned int pages, u32 now);
+void ssw_gen_mark(struct scaleswap_gen *g, unsigned int pages, u32 now);
+void ssw_gen_moved(struct scaleswap_gen *g, unsigned int pages, u32 at, int nr_pages,
+		   unsigned int left);
+u32 ssw_lru_gen_age(struct scaleswap_shard *shard, int gen, int type);
 long ssw_lru_gen_count(struct lruvec *lruvec, long size[NR_LRU_LISTS]);
 /* Check whether folios of a lruvec are in generations (MGLRU), or on active and inactive lists. */
 static inline bool ssw_lru_gen_on(const struct lruvec *lruvec)

@@ -17,6 +17,25 @@
  */
 
 /**
+ * DOC: Order within a generation
+ *
+ * Generations are few, and one generation may hold most pages of a busy memcg. A single list evicts
+ * these in the order in which they came. Each shard has its own pages in order, too, but reclaim
+ * has to know which shard's tail is the oldest. So a shard notes at a few times how many pages have
+ * come to a generation, and counts those that have left it. ssw_gen_age() takes from that how long
+ * ago the page at the tail came, as if pages left in their order.
+ *
+ * - A CPU that replaces its pages all the time has freed most of a generation before it is the
+ *   oldest. Only the newest are left.
+ * - A CPU that sleeps has all of its pages. So the tail is as old as the first one.
+ * - A walk over page tables promotes pages. For the generation that they leave they are not gone:
+ *   they did not leave from the tail. To the other one they come now.
+ * - Pages that reclaim has written come back to the tail. They have not gone yet.
+ * - Pages that reclaim moves from the end of a generation to the end of the next one, such as all
+ *   when there have to be fewer generations, are as old as they were.
+ */
+
+/**
  * DOC: Invariants of generations
  *
  * 1. ``max_seq`` of a shard is that of the memcg's lruvec, or one more while a CPU is in
@@ -27,7 +46,8 @@
  *    another generation in the memcg's lruvec, there is in all shards.
  * 3. ``nr_pages`` is right as a sum over all shards and the memcg's own lists. A walk over page
  *    tables promotes folios of all shards, and counts them in the lruvec whose lock it holds. So
- *    that of a single shard may be wrong, and negative.
+ *    that of a single shard may be wrong, and negative. ``pages`` and ``promoted`` of a shard,
+ *    together, are right.
  */
 
 #include <linux/memcontrol.h>
@@ -51,6 +71,194 @@ void ssw_lru_gen_init(struct scaleswap_shard *shard)
 	for (type = 0; type < ANON_AND_FILE; type++)
 		to->min_seq[type] = from->min_seq[type];
 	to->enabled = from->enabled;
+}
+
+/* How many pages of a generation a shard has. */
+static unsigned int ssw_lru_gen_pages(struct scaleswap_shard *shard, int gen, int type)
+{
+	long pages = READ_ONCE(shard->gen[gen][type].pages) +
+		     atomic_long_read(&shard->promoted[gen][type]);
+
+	return clamp(pages, 0L, (long)INT_MAX);
+}
+
+/* How many of the pages that have come had come before the one at the tail. */
+static u32 ssw_gen_tail(const struct scaleswap_gen *g, unsigned int pages)
+{
+	int gone = READ_ONCE(g->gone);
+
+	/* Those that walks have promoted came among all others. */
+	return gone <= 0 ? 0 : div_u64((u64)READ_ONCE(g->came) * gone, (u32)gone + pages);
+}
+
+/**
+ * ssw_gen_age - estimate how long ago the oldest page of a generation came
+ * @g: the generation in a shard
+ * @pages: its pages
+ * @now: jiffies
+ *
+ * Context: any; a hint without the lock of the shard's lruvec.
+ * Return: jiffies.
+ */
+u32 ssw_gen_age(const struct scaleswap_gen *g, unsigned int pages, u32 now)
+{
+	u32 marks = min(READ_ONCE(g->marks), SCALESWAP_GEN_MARKS), tail = ssw_gen_tail(g, pages);
+	u32 i, came, nr, from, to;
+
+	if (!marks)
+		return 0;
+	for (i = marks - 1; i && READ_ONCE(g->mark[i].came) > tail; i--)
+		;
+	from = now - READ_ONCE(g->mark[i].at);
+	came = READ_ONCE(g->mark[i].came);
+	if (i + 1 < marks) {
+		to = now - READ_ONCE(g->mark[i + 1].at);
+		nr = READ_ONCE(g->mark[i + 1].came) - came;
+	} else {
+		to = now - READ_ONCE(g->last);
+		nr = READ_ONCE(g->came) - came;
+	}
+	/* These came from the one time to the other at an even pace. */
+	if (from <= to || !nr)
+		return from;
+	return from - (u32)div_u64((u64)(from - to) * min(tail - came, nr), nr);
+}
+
+/* Make room for another mark: drop those of pages that have gone, or else each other one. */
+static void ssw_gen_room(struct scaleswap_gen *g, unsigned int pages)
+{
+	u32 tail = ssw_gen_tail(g, pages), drop, base, i;
+
+	for (drop = 0; drop + 1 < g->marks && g->mark[drop + 1].came <= tail; drop++)
+		;
+	if (!drop) {
+		for (i = 1; 2 * i < SCALESWAP_GEN_MARKS; i++)
+			g->mark[i] = g->mark[2 * i];
+		g->marks = i;
+		return;
+	}
+	base = g->mark[drop].came;
+	for (i = drop; i < g->marks; i++) {
+		g->mark[i - drop].at = g->mark[i].at;
+		g->mark[i - drop].came = g->mark[i].came - base;
+	}
+	g->marks -= drop;
+	/* Such that the same page is at the tail */
+	g->gone = g->came > tail ? div_u64((u64)pages * (tail - base), g->came - tail) : 0;
+	g->came -= base;
+}
+
+/**
+ * ssw_gen_mark - note when pages come to a generation
+ * @g: the generation in a shard
+ * @pages: its pages, without those
+ * @now: jiffies
+ *
+ * Until a batch has come, that counts as coming when its last page does: a single early page says
+ * nothing of all others.
+ *
+ * Context: under the lock of the shard's lruvec. A walk over page tables is here without. Then ages
+ * may be wrong until the generation has no pages.
+ */
+void ssw_gen_mark(struct scaleswap_gen *g, unsigned int pages, u32 now)
+{
+	u32 marks;
+
+	if (!pages)
+		*g = (struct scaleswap_gen){ .pages = g->pages };
+	else if (g->came < g->next)
+		return;
+	if (g->marks >= SCALESWAP_GEN_MARKS)
+		ssw_gen_room(g, pages);
+	marks = min(g->marks, SCALESWAP_GEN_MARKS - 1);
+	if (marks && g->came < SCALESWAP_LRU_BATCH)
+		marks = 0;
+	g->mark[marks].came = marks ? g->came : 0;
+	g->mark[marks].at = now;
+	WRITE_ONCE(g->marks, marks + 1);
+	if (g->came >= SCALESWAP_LRU_BATCH)
+		g->next = g->came + max(pages / SCALESWAP_GEN_MARKS, SCALESWAP_LRU_BATCH);
+}
+
+/**
+ * ssw_gen_moved - note that the oldest pages of one generation join the end of another one
+ * @g: that one, in the same shard
+ * @pages: its pages, without those
+ * @at: when these came, at first; jiffies
+ * @nr_pages: how many they are
+ * @left: pages that are left where they were
+ *
+ * Context: under the lock of the shard's lruvec.
+ */
+void ssw_gen_moved(struct scaleswap_gen *g, unsigned int pages, u32 at, int nr_pages,
+		   unsigned int left)
+{
+	u32 i;
+
+	if (!pages || !g->marks) {
+		*g = (struct scaleswap_gen){ .marks = 2, .last = at, .pages = g->pages };
+		g->mark[0].at = at;
+		g->mark[1].at = at;
+	} else if (time_before32(at, g->mark[0].at)) {
+		/* From the first one to the second one of these */
+		for (i = min(g->marks, SCALESWAP_GEN_MARKS - 2); i--; )
+			g->mark[i + 2] = g->mark[i];
+		g->marks = min(g->marks + 2, SCALESWAP_GEN_MARKS);
+		g->mark[0].at = at;
+		g->mark[0].came = 0;
+		g->mark[1] = g->mark[0];
+	}
+	for (i = 1; i < g->marks; i++)
+		g->mark[i].came += nr_pages;
+	g->came += nr_pages;
+	g->next += nr_pages;
+	/* A few late ones do not make all others younger. */
+	if (g->marks > 1 && left >= g->mark[1].came / 8 && time_after32(at, g->mark[1].at) &&
+	    (g->marks == 2 || time_before32(at, g->mark[2].at)))
+		g->mark[1].at = at;
+	if (g->marks == 2)
+		g->last = g->mark[1].at;
+}
+
+void __scaleswap_lru_gen_mark(struct scaleswap_shard *shard, int gen, int type)
+{
+	ssw_gen_mark(&shard->gen[gen][type], ssw_lru_gen_pages(shard, gen, type), jiffies);
+}
+
+void __scaleswap_lru_gen_moved(struct scaleswap_shard *shard, int old_gen, int new_gen, int type,
+			       int nr_pages)
+{
+	unsigned int left = ssw_lru_gen_pages(shard, old_gen, type);
+
+	ssw_gen_moved(&shard->gen[new_gen][type], ssw_lru_gen_pages(shard, new_gen, type),
+		      (u32)jiffies - ssw_lru_gen_age(shard, old_gen, type), nr_pages, left);
+}
+
+void __scaleswap_lru_gen_promote(struct folio *folio, int old_gen, int new_gen)
+{
+	struct scaleswap_shard *shard = folio_lruvec(folio)->shard;
+	int type = folio_is_file_lru(folio);
+	long nr_pages = folio_nr_pages(folio);
+
+	if (!shard)
+		return;
+	atomic_long_sub(nr_pages, &shard->promoted[old_gen][type]);
+	scaleswap_lru_gen_came(shard, new_gen, type, nr_pages);
+	atomic_long_add(nr_pages, &shard->promoted[new_gen][type]);
+}
+
+/**
+ * ssw_lru_gen_age - estimate how long ago the oldest page of a generation came
+ * @shard: the shard
+ * @gen: generation
+ * @type: 0 for anonymous memory, 1 for page cache
+ *
+ * Context: any; a hint without the lock of the shard's lruvec.
+ * Return: jiffies.
+ */
+u32 ssw_lru_gen_age(struct scaleswap_shard *shard, int gen, int type)
+{
+	return ssw_gen_age(&shard->gen[gen][type], ssw_lru_gen_pages(shard, gen, type), jiffies);
 }
 
 /**

@@ -13,8 +13,9 @@
  * anonymous memory or page cache, with the same functions as without shards. Then
  * scaleswap_evict_folios() chooses the shard:
  *
- * - a CPU's own, if it has folios in the oldest generation. So CPUs that are equally busy do
- *   not contend. But shards from which nobody takes any as its own go first.
+ * - A CPU's own, if that has folios of the oldest generation. So CPUs that are equally busy do not
+ *   contend. But a generation is long. If the end of another shard is much older, that one goes
+ *   first: ssw_gen_begin().
  * - Otherwise one that has such folios, by turns.
  * - When no shard has any, the oldest generation ends, in all shards at the same time.
  */
@@ -205,97 +206,107 @@ static struct scaleswap_age *ssw_gen_looked(struct lruvec *lruvec, int type)
 	return lruvec->shard ? &lruvec->shard->size[lru].age : &lruvec->shards->age[lru];
 }
 
-/* Check whether nobody takes folios of the oldest generation from its own shard @id. */
-static bool ssw_gen_is_idle(struct lruvec *mlruvec, unsigned int id, int type)
-{
-	struct lruvec *l = ssw_gen_lruvec(mlruvec, id);
-	unsigned long used;
+/*
+ * Ages are estimates. So if one shard's folios are not older than another's by more than this part
+ * of these, an eighth, CPUs stay with their own shards, and those that have none take turns.
+ */
+#define SSW_GEN_NEAR	8
 
-	if (!l || !ssw_gen_is_oldest(mlruvec, l, type))
-		return false;
-	if (!id)
-		return true;
-	/* 0 if none has since the shard was made */
-	used = READ_ONCE(l->shard->gen_used);
-	return !used || used + MAX_NR_GENS <= READ_ONCE(l->lrugen.max_seq);
+/* Shards that a CPU looks at until one has folios of the oldest generation */
+#define SSW_GEN_LOOKS	4
+
+/* How long ago the folio came that is the next to be evicted from a shard. */
+static unsigned int ssw_gen_tail_age(struct lruvec *lruvec, int type)
+{
+	/* The memcg's own lists are no CPU's. */
+	if (!lruvec->shard)
+		return INT_MAX;
+	return min_t(u32, INT_MAX,
+		     ssw_lru_gen_age(lruvec->shard,
+				     lru_gen_from_seq(READ_ONCE(lruvec->lrugen.min_seq[type])), type));
 }
 
 /*
- * Look at one other shard, round-robin, and at the last one that was found idle. Return its number,
- * or @own if neither is.
- *
- * Generations are few, so folios of an idle CPU are in the same one as many that a busy CPU uses.
- * With one list they go first if they are older, and with shards a busy CPU would take its own.
+ * Advance *@cursor, over @tries shards at most, to the next one other than @mine that has folios of
+ * the oldest generation. Return NULL if there is none.
  */
-static unsigned int ssw_gen_idle(struct lruvec *mlruvec, unsigned int own, int type)
+static struct lruvec *ssw_gen_turn(struct lruvec *mlruvec, struct lruvec *mine,
+				   unsigned int *cursor, unsigned int tries, int type)
 {
-	struct scaleswap_age *looked = ssw_gen_looked(ssw_gen_lruvec(mlruvec, own), type);
-	unsigned int id = READ_ONCE(looked->cursor);
+	unsigned int id = READ_ONCE(*cursor);
+	struct lruvec *l;
 
-	id = id < ssw_lru_shards ? id + 1 : 0;
-	/* Lost updates do not matter: the cursor only has to go round. */
-	WRITE_ONCE(looked->cursor, id);
-	if (id != own && ssw_gen_is_idle(mlruvec, id, type)) {
-		WRITE_ONCE(looked->other, id);
-		return id;
-	}
-	id = READ_ONCE(looked->other);
-	return id != own && ssw_gen_is_idle(mlruvec, id, type) ? id : own;
-}
-
-/*
- * Choose the shard to evict folios of a type from; @own is this CPU's, or UINT_MAX. Return UINT_MAX
- * if the oldest generation has none.
- */
-static unsigned int ssw_gen_begin(struct lruvec *mlruvec, unsigned int own, int type)
-{
-	struct lruvec *l, *mine = own == UINT_MAX ? NULL : ssw_gen_lruvec(mlruvec, own);
-	unsigned int *cursor, i, id;
-
-	if (mine && ssw_gen_is_oldest(mlruvec, mine, type))
-		return ssw_gen_idle(mlruvec, own, type);
-	cursor = &ssw_gen_looked(mine ?: mlruvec, type)->cursor;
-	id = READ_ONCE(*cursor);
-	for (i = 0; i <= ssw_lru_shards; i++) {
+	do {
 		id = id < ssw_lru_shards ? id + 1 : 0;
 		l = ssw_gen_lruvec(mlruvec, id);
-		if (l && ssw_gen_is_oldest(mlruvec, l, type)) {
-			WRITE_ONCE(*cursor, id);
-			return id;
-		}
+		if (l && (l == mine || !ssw_gen_is_oldest(mlruvec, l, type)))
+			l = NULL;
+	} while (!l && --tries);
+	/* Lost updates do not matter: the cursor only has to go round. */
+	WRITE_ONCE(*cursor, id);
+	return l;
+}
+
+/* Check whether the next folio of one shard is older than that of another one. */
+static bool ssw_gen_is_older(struct lruvec *l, struct lruvec *than, int type)
+{
+	unsigned int age = ssw_gen_tail_age(than, type);
+
+	return ssw_gen_tail_age(l, type) > age + age / SSW_GEN_NEAR;
+}
+
+/*
+ * Choose the shard to evict folios of a type from; @mine is this CPU's, or NULL. Return NULL if the
+ * oldest generation has none.
+ *
+ * Look at one other shard, round-robin, and at the oldest one of those that were looked at before.
+ */
+static struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
+				    struct scaleswap_age *looked, int type)
+{
+	struct lruvec *turn, *other = ssw_gen_lruvec(mlruvec, READ_ONCE(looked->other));
+
+	if (other && (other == mine || !ssw_gen_is_oldest(mlruvec, other, type)))
+		other = NULL;
+	if (mine && !ssw_gen_is_oldest(mlruvec, mine, type))
+		mine = NULL;
+	turn = ssw_gen_turn(mlruvec, mine, &looked->cursor,
+			    mine || other ? SSW_GEN_LOOKS : ssw_lru_shards + 1, type);
+	if (turn && turn != other && (!other || !ssw_gen_is_older(other, turn, type))) {
+		other = turn;
+		WRITE_ONCE(looked->other, turn->shard ? turn->shard->id : 0);
 	}
-	return UINT_MAX;
+	if (mine && (!other || !ssw_gen_is_older(other, mine, type)))
+		return mine;
+	return other;
 }
 
 /* Evict folios of a type from one shard. Return 0 if no shard has any that can be. */
 static int ssw_gen_evict(struct lruvec *mlruvec, struct scan_control *sc, int swappiness, int type,
 			 int tier)
 {
-	unsigned int id, visits, own = current_is_kswapd() ? UINT_MAX : ssw_lru_own();
-	unsigned long max_seq = READ_ONCE(mlruvec->lrugen.max_seq);
-	struct lruvec *l;
+	unsigned int visits, own = current_is_kswapd() ? UINT_MAX : ssw_lru_own();
+	struct lruvec *l, *mine = own == UINT_MAX ? NULL : ssw_gen_lruvec(mlruvec, own);
+	struct scaleswap_age *looked = ssw_gen_looked(mine ?: mlruvec, type);
 	int scanned;
 
 	if (get_nr_gens(mlruvec, type) == MIN_NR_GENS)
 		return 0;
 	for (visits = 0; visits <= ssw_lru_shards; visits++) {
-		id = ssw_gen_begin(mlruvec, own, type);
-		if (id == UINT_MAX)
+		l = visits ? ssw_gen_turn(mlruvec, NULL, &looked->cursor, ssw_lru_shards + 1, type) :
+			     ssw_gen_begin(mlruvec, mine, looked, type);
+		if (!l)
 			break;
-		if (own != UINT_MAX && id != own)
+		if (own != UINT_MAX && l != mine)
 			ssw_stat_add(SSW_LRU_FOREIGN, 1);
-		l = ssw_gen_lruvec(mlruvec, id);
-		if (id == own && l->shard && READ_ONCE(l->shard->gen_used) != max_seq)
-			WRITE_ONCE(l->shard->gen_used, max_seq);
 		scanned = evict_folios(l, sc, swappiness, type, tier);
 		if (scanned) {
 			if (ssw_gen_is_empty(l, type))
 				ssw_gen_advance(mlruvec, swappiness);
 			return scanned;
 		}
-		/* Nothing of it could be isolated. */
-		if (id == own)
-			own = UINT_MAX;
+		/* Nothing of it could be isolated. Do not begin there next time. */
+		WRITE_ONCE(looked->other, 0);
 	}
 	return ssw_gen_advance(mlruvec, swappiness);
 }

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the order of LRU shards within a generation: when the page at a tail came.
+ */
+#include <kunit/test.h>
+#include <linux/memcontrol.h>
+
+#include "../internal.h"
+
+#define SSW_TEST_PAGES	4096
+
+/* The pages of a generation in a shard, in the order in which they came */
+struct ssw_test_gen {
+	struct scaleswap_gen g;
+	u32 came[SSW_TEST_PAGES];
+	unsigned int head, tail;
+	u32 now;
+};
+
+static struct ssw_test_gen *ssw_test_gen(struct kunit *test)
+{
+	struct ssw_test_gen *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	/* Jiffies wrap soon. */
+	t->now = -300U;
+	return t;
+}
+
+static void ssw_test_comes(struct ssw_test_gen *t, unsigned int n)
+{
+	for (; n; n--) {
+		if (t->g.came >= t->g.next || t->head == t->tail)
+			ssw_gen_mark(&t->g, t->head - t->tail, t->now);
+		t->g.last = t->now;
+		t->g.came++;
+		t->came[t->head++ % SSW_TEST_PAGES] = t->now;
+	}
+}
+
+static void ssw_test_goes(struct ssw_test_gen *t, unsigned int n)
+{
+	t->tail += n;
+	t->g.gone += n;
+}
+
+/* How far the estimate is from how old the page at the tail is. */
+static unsigned int ssw_test_off(struct ssw_test_gen *t)
+{
+	s32 off = ssw_gen_age(&t->g, t->head - t->tail, t->now) -
+		  (t->now - t->came[t->tail % SSW_TEST_PAGES]);
+
+	return abs(off);
+}
+
+/* Pages come at an even pace, and reclaim takes them. */
+static void ssw_test_gen_even(struct kunit *test)
+{
+	struct ssw_test_gen *t = ssw_test_gen(test);
+	int i;
+
+	for (i = 0; i < 1000; i++, t->now++)
+		ssw_test_comes(t, 4);
+	KUNIT_EXPECT_LE(test, ssw_test_off(t), SCALESWAP_LRU_BATCH / 4);
+	for (i = 0; i < 999; i++) {
+		ssw_test_goes(t, 4);
+		KUNIT_EXPECT_LE(test, ssw_test_off(t), SCALESWAP_LRU_BATCH / 4);
+	}
+}
+
+/* A CPU replaces its pages all the time: those that it has are new. */
+static void ssw_test_gen_replaced(struct kunit *test)
+{
+	struct ssw_test_gen *t = ssw_test_gen(test);
+	int i;
+
+	for (i = 0; i < 200; i++, t->now++)
+		ssw_test_comes(t, 4);
+	for (i = 0; i < 20000; i++, t->now++) {
+		ssw_test_goes(t, 4);
+		ssw_test_comes(t, 4);
+		KUNIT_EXPECT_LE(test, ssw_test_off(t), 12);
+	}
+	/* It does so four times as fast from now on. The pace that was is forgotten. */
+	for (i = 0; i < 1000; i++, t->now++) {
+		ssw_test_goes(t, 16);
+		ssw_test_comes(t, 16);
+	}
+	KUNIT_EXPECT_LE(test, ssw_test_off(t), 20);
+}
+
+/* Nothing has gone: the tail is as old as the first page, whenever others came. */
+static void ssw_test_gen_idle(struct kunit *test)
+{
+	struct ssw_test_gen *t = ssw_test_gen(test);
+
+	ssw_test_comes(t, 1000);
+	t->now += 100000;
+	ssw_test_comes(t, 1);
+	KUNIT_EXPECT_EQ(test, 0, ssw_test_off(t));
+}
+
+/* All have gone: the next page is the first one. */
+static void ssw_test_gen_emptied(struct kunit *test)
+{
+	struct ssw_test_gen *t = ssw_test_gen(test);
+
+	ssw_test_comes(t, 100);
+	t->now += 1000;
+	ssw_test_comes(t, 100);
+	ssw_test_goes(t, 200);
+	t->now += 1000;
+	ssw_test_comes(t, 1);
+	KUNIT_EXPECT_EQ(test, 0, ssw_test_off(t));
+	KUNIT_EXPECT_EQ(test, 0, t->g.gone);
+}
+
+/* A few pages that come late do not make all others young. */
+static void ssw_test_gen_late(struct kunit *test)
+{
+	struct ssw_test_gen *t = ssw_test_gen(test);
+	int i;
+
+	for (i = 0; i < 400; i++, t->now++)
+		ssw_test_comes(t, 10);
+	t->now += 20000;
+	ssw_test_comes(t, 7);
+	for (i = 0; i < 50; i++) {
+		ssw_test_goes(t, 60);
+		KUNIT_EXPECT_LE(test, ssw_test_off(t), 5);
+	}
+}
+
+/* A single page that came early does not make all others old. */
+static void ssw_test_gen_stray(struct kunit *test)
+{
+	struct ssw_test_gen *t = ssw_test_gen(test);
+	int i;
+
+	ssw_test_comes(t, 1);
+	t->now += 20000;
+	for (i = 0; i < 400; i++, t->now++)
+		ssw_test_comes(t, 10);
+	for (i = 0; i < 50; i++) {
+		ssw_test_goes(t, 60);
+		KUNIT_EXPECT_LE(test, ssw_test_off(t), 5);
+	}
+}
+
+/* A quarter of the pages come much later than all others. */
+static void ssw_test_gen_bursts(struct kunit *test)
+{
+	struct ssw_test_gen *t = ssw_test_gen(test);
+
+	ssw_test_comes(t, 3000);
+	t->now += 10000;
+	ssw_test_comes(t, 1000);
+	/* Not where the one part ends and the other one begins: marks are few. */
+	ssw_test_goes(t, 1000);
+	KUNIT_EXPECT_EQ(test, 0, ssw_test_off(t));
+	ssw_test_goes(t, 2800);
+	KUNIT_EXPECT_EQ(test, 0, ssw_test_off(t));
+}
+
+/*
+ * All pages of a generation join the next one, several times. They keep their ages, also where a
+ * few have come before them.
+ */
+static void ssw_test_gen_folded(struct kunit *test)
+{
+	struct ssw_test_gen *old = ssw_test_gen(test), *next = NULL;
+	unsigned int round, i, pages = 1000;
+	u32 first = old->now;
+
+	for (i = 0; i < 100; i++, old->now++)
+		ssw_test_comes(old, 10);
+	for (round = 0; round < 5; round++) {
+		next = ssw_test_gen(test);
+		next->now = old->now + 1000;
+		if (round == 3)
+			ssw_test_comes(next, 60);
+		for (i = 0; i < pages; i++) {
+			u32 age = ssw_gen_age(&old->g, pages - i, next->now);
+
+			ssw_gen_moved(&next->g, next->head - next->tail, next->now - age, 1,
+				      pages - i - 1);
+			next->head++;
+			old->g.gone++;
+		}
+		pages = next->head - next->tail;
+		old = next;
+	}
+	KUNIT_ASSERT_EQ(test, 1060, pages);
+	for (i = 0; i < 10; i++) {
+		u32 came;
+
+		next->g.gone = 80 * i;
+		came = next->now - ssw_gen_age(&next->g, pages - 80 * i, next->now);
+		KUNIT_EXPECT_LE(test, came - first, 8 * i + 10);
+		KUNIT_EXPECT_GE(test, came - first + 50, 8 * i);
+	}
+}
+
+/* A shard with @pages that came from @since jiffies ago on, in @span jiffies */
+static struct scaleswap_shard *ssw_test_shard(struct kunit *test, u32 since, u32 span, int pages)
+{
+	struct scaleswap_shard *shard = kunit_kzalloc(test, sizeof(*shard), GFP_KERNEL);
+	u32 first = (u32)jiffies - since;
+
+	KUNIT_ASSERT_NOT_NULL(test, shard);
+	shard->gen[2][LRU_GEN_ANON] = (struct scaleswap_gen) {
+		.mark[0].at = first, .marks = 1, .next = 2 * pages, .last = first + span,
+		.pages = pages, .came = pages,
+	};
+	return shard;
+}
+
+/* Reclaim writes pages. They come back to the tail, and go for good: they are gone once. */
+static void ssw_test_gen_written(struct kunit *test)
+{
+	struct scaleswap_shard *shard = ssw_test_shard(test, 1000, 800, 400);
+	struct scaleswap_gen *g = &shard->gen[2][LRU_GEN_ANON];
+	u32 first = g->mark[0].at, now = first + 1000;
+	int i;
+
+	g->pages -= 100;
+	g->gone += 100;
+	KUNIT_EXPECT_EQ(test, 800, ssw_gen_age(g, 300, now));
+	for (i = 0; i < 100; i++, g->pages++)
+		__scaleswap_lru_gen_add(shard, 2, LRU_GEN_ANON, 1, true);
+	KUNIT_EXPECT_EQ(test, 0, g->gone);
+	KUNIT_EXPECT_EQ(test, 1000, ssw_gen_age(g, 400, now));
+	/* In the generation that they are in while they are written, none has gone after that. */
+	for (i = 0; i < 2; i++) {
+		__scaleswap_lru_gen_add(shard, 2, LRU_GEN_ANON, 1, true);
+		KUNIT_EXPECT_EQ(test, -1, g->gone);
+		KUNIT_EXPECT_EQ(test, 1000, ssw_gen_age(g, 401, now));
+		g->gone++;
+	}
+	KUNIT_EXPECT_EQ(test, 400, g->came);
+	/* A page that is used joins at the other end. */
+	__scaleswap_lru_gen_add(shard, 2, LRU_GEN_ANON, 1, false);
+	KUNIT_EXPECT_EQ(test, 401, g->came);
+	KUNIT_EXPECT_EQ(test, first, g->mark[0].at);
+}
+
+/* A shard counts its pages by itself, also those that a walk has promoted. */
+static void ssw_test_gen_counts(struct kunit *test)
+{
+	struct scaleswap_shard *shard = ssw_test_shard(test, 1000, 800, 300);
+	struct scaleswap_gen *g = &shard->gen[2][LRU_GEN_ANON];
+
+	/* 100 of 400 have gone; or of 200, as a walk has promoted 200. */
+	g->gone = 100;
+	KUNIT_EXPECT_LE(test, 800, ssw_lru_gen_age(shard, 2, LRU_GEN_ANON));
+	KUNIT_EXPECT_GE(test, 900, ssw_lru_gen_age(shard, 2, LRU_GEN_ANON));
+	atomic_long_set(&shard->promoted[2][LRU_GEN_ANON], -200);
+	KUNIT_EXPECT_LE(test, 600, ssw_lru_gen_age(shard, 2, LRU_GEN_ANON));
+	KUNIT_EXPECT_GE(test, 700, ssw_lru_gen_age(shard, 2, LRU_GEN_ANON));
+	/* The first page of a generation begins it, and one of a generation that walks have filled not. */
+	g->gone = 0;
+	g->pages = 0;
+	atomic_long_set(&shard->promoted[2][LRU_GEN_ANON], 200);
+	__scaleswap_lru_gen_add(shard, 2, LRU_GEN_ANON, 1, false);
+	KUNIT_EXPECT_EQ(test, 301, g->came);
+	atomic_long_set(&shard->promoted[2][LRU_GEN_ANON], 0);
+	__scaleswap_lru_gen_add(shard, 2, LRU_GEN_ANON, 1, false);
+	KUNIT_EXPECT_EQ(test, 1, g->came);
+	KUNIT_EXPECT_GE(test, 10, ssw_lru_gen_age(shard, 2, LRU_GEN_ANON));
+}
+
+static struct kunit_case ssw_gen_cases[] = {
+	KUNIT_CASE(ssw_test_gen_even),
+	KUNIT_CASE(ssw_test_gen_replaced),
+	KUNIT_CASE(ssw_test_gen_idle),
+	KUNIT_CASE(ssw_test_gen_emptied),
+	KUNIT_CASE(ssw_test_gen_late),
+	KUNIT_CASE(ssw_test_gen_stray),
+	KUNIT_CASE(ssw_test_gen_bursts),
+	KUNIT_CASE(ssw_test_gen_folded),
+	KUNIT_CASE(ssw_test_gen_written),
+	KUNIT_CASE(ssw_test_gen_counts),
+	{}
+};
+
+static struct kunit_suite ssw_gen_suite = {
+	.name = "scaleswap_lrugen",
+	.test_cases = ssw_gen_cases,
+};
+kunit_test_suite(ssw_gen_suite);
