@@ -14,6 +14,8 @@
 #define _LINUX_SCALESWAP_LRU_H
 
 #include <linux/atomic.h>
+#include <linux/bits.h>
+#include <linux/build_bug.h>
 #include <linux/jiffies.h>
 #include <linux/jump_label.h>
 #include <linux/list.h>
@@ -115,6 +117,9 @@ struct scaleswap_gen {
  * @gen: generations, by number and type
  * @promoted: by generation and type, pages that walks over page tables have promoted to it, less
  *            those promoted from it. With @gen that is what the shard has
+ * @stats_held: statistics of the lists wait for scaleswap_lru_stats_end()
+ * @stats_waiting: for which lists they do, a bit each
+ * @stats: by how much, by zone and list
  * @size: pages by list, of all ages
  * @older: older pages by list
  *
@@ -132,9 +137,14 @@ struct scaleswap_shard {
 	/* Changed by CPUs that walk. */
 	atomic_long_t promoted[MAX_NR_GENS][ANON_AND_FILE] ____cacheline_aligned_in_smp;
 #endif
+	bool stats_held;
+	u32 stats_waiting;
+	int stats[MAX_NR_ZONES * NR_LRU_LISTS];
 	struct scaleswap_list_size size[NR_LRU_LISTS];
 	struct scaleswap_older older[LRU_UNEVICTABLE];
 };
+
+static_assert(MAX_NR_ZONES * NR_LRU_LISTS <= 32);
 
 /* Pages of a list that a shard keeps out of the memcg's totals at most, less one. */
 #define SCALESWAP_LRU_BATCH	32
@@ -417,6 +427,63 @@ static inline bool scaleswap_lru_is_shard(struct lruvec *lruvec)
 	return scaleswap_lru_on() && lruvec->shard;
 }
 
+void __scaleswap_lru_stats_post(struct scaleswap_shard *shard);
+
+/**
+ * scaleswap_lru_stat - let statistics of a list wait until its lock is dropped
+ * @lruvec: lruvec of a shard or a memcg's
+ * @lru: list
+ * @zid: zone
+ * @nr_pages: pages that join the list; less than 0 for those that leave
+ *
+ * Whoever holds the lock for many folios counts them at once: for each there are counters of the
+ * node, the zone, the memcg, and the memcg on the node.
+ *
+ * Context: under @lruvec's lock.
+ * Return: false if the caller has to count them.
+ */
+static inline bool scaleswap_lru_stat(struct lruvec *lruvec, enum lru_list lru, int zid,
+				      int nr_pages)
+{
+	struct scaleswap_shard *shard = lruvec->shard;
+	unsigned int i = zid * NR_LRU_LISTS + lru;
+
+	if (!scaleswap_lru_is_shard(lruvec) || !shard->stats_held)
+		return false;
+	shard->stats_waiting |= BIT(i);
+	shard->stats[i] += nr_pages;
+	return true;
+}
+
+/**
+ * scaleswap_lru_stats_begin - begin to let statistics of lists wait
+ * @lruvec: lruvec of a shard or a memcg's
+ *
+ * Context: under @lruvec's lock. scaleswap_lru_stats_end() has to follow before it is dropped.
+ */
+static inline void scaleswap_lru_stats_begin(struct lruvec *lruvec)
+{
+	if (scaleswap_lru_is_shard(lruvec))
+		lruvec->shard->stats_held = true;
+}
+
+/**
+ * scaleswap_lru_stats_end - count what scaleswap_lru_stat() let wait
+ * @lruvec: lruvec of a shard or a memcg's
+ *
+ * Context: under @lruvec's lock, also without scaleswap_lru_stats_begin().
+ */
+static inline void scaleswap_lru_stats_end(struct lruvec *lruvec)
+{
+	struct scaleswap_shard *shard = lruvec->shard;
+
+	if (!scaleswap_lru_is_shard(lruvec) || !shard->stats_held)
+		return;
+	shard->stats_held = false;
+	if (shard->stats_waiting)
+		__scaleswap_lru_stats_post(shard);
+}
+
 #ifdef CONFIG_LRU_GEN
 
 unsigned long scaleswap_lru_gen_size(struct lruvec *lruvec, int gen, int type);
@@ -616,6 +683,20 @@ static inline bool scaleswap_lru_more(struct lruvec *lruvec, enum lru_list lru,
 static inline bool scaleswap_lru_is_shard(struct lruvec *lruvec)
 {
 	return false;
+}
+
+static inline bool scaleswap_lru_stat(struct lruvec *lruvec, enum lru_list lru, int zid,
+				      int nr_pages)
+{
+	return false;
+}
+
+static inline void scaleswap_lru_stats_begin(struct lruvec *lruvec)
+{
+}
+
+static inline void scaleswap_lru_stats_end(struct lruvec *lruvec)
+{
 }
 
 static inline unsigned long scaleswap_lru_gen_size(struct lruvec *lruvec, int gen, int type)

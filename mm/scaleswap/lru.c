@@ -35,6 +35,7 @@
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
+#include <linux/bitops.h>
 #include <linux/cpumask.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
@@ -390,6 +391,36 @@ unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
 	if (off && total >= 2 * off)
 		return total;
 	return ssw_lru_sum(shards, lru, zone_idx);
+}
+
+/* --- statistics ----------------------------------------------------------- */
+
+/**
+ * DOC: Statistics of LRU shards
+ *
+ * The base kernel counts each folio that joins or leaves a list for the node, the zone, the memcg,
+ * and the memcg on the node. It takes the lock once for a batch of folios, though. So if they are a
+ * shard's, it counts them once, too, when the lock is dropped: from scaleswap_lru_stats_begin() to
+ * scaleswap_lru_stats_end(), scaleswap_lru_stat() only adds them up. While no CPU holds the lock,
+ * nothing waits to be counted.
+ */
+
+void __scaleswap_lru_stats_post(struct scaleswap_shard *shard)
+{
+	struct pglist_data *pgdat = lruvec_pgdat(&shard->lruvec);
+	unsigned long waiting = shard->stats_waiting;
+	unsigned int i;
+
+	lockdep_assert_held(&shard->lruvec.lru_lock);
+	for_each_set_bit(i, &waiting, MAX_NR_ZONES * NR_LRU_LISTS) {
+		enum lru_list lru = i % NR_LRU_LISTS;
+
+		__mod_lruvec_state(&shard->lruvec, NR_LRU_BASE + lru, shard->stats[i]);
+		__mod_zone_page_state(&pgdat->node_zones[i / NR_LRU_LISTS], NR_ZONE_LRU_BASE + lru,
+				      shard->stats[i]);
+		shard->stats[i] = 0;
+	}
+	shard->stats_waiting = 0;
 }
 
 /* --- eviction and return -------------------------------------------------- */

@@ -20,6 +20,8 @@
  * - When no shard has any, the oldest generation ends, in all shards at the same time.
  */
 
+static int scan_folios(struct lruvec *lruvec, struct scan_control *sc, int type, int tier,
+		       struct list_head *list);
 static int evict_folios(struct lruvec *lruvec, struct scan_control *sc, int swappiness,
 			int type, int tier);
 
@@ -311,6 +313,18 @@ static int ssw_gen_evict(struct lruvec *mlruvec, struct scan_control *sc, int sw
 	return ssw_gen_advance(mlruvec, swappiness);
 }
 
+/* Isolate folios of a type from one shard, and count them in statistics at once. */
+static int scaleswap_scan_folios(struct lruvec *lruvec, struct scan_control *sc, int type, int tier,
+				 struct list_head *list)
+{
+	int scanned;
+
+	scaleswap_lru_stats_begin(lruvec);
+	scanned = scan_folios(lruvec, sc, type, tier, list);
+	scaleswap_lru_stats_end(lruvec);
+	return scanned;
+}
+
 /* Do for a memcg and node, with all its shards, what evict_folios() does for one lruvec. */
 static int scaleswap_evict_folios(struct lruvec *lruvec, struct scan_control *sc, int swappiness)
 {
@@ -350,6 +364,12 @@ static inline bool scaleswap_max_seq_lags(struct lruvec *lruvec, unsigned long s
 
 static inline void scaleswap_lru_gen_change(struct lruvec *lruvec, bool enabled)
 {
+}
+
+static int scaleswap_scan_folios(struct lruvec *lruvec, struct scan_control *sc, int type, int tier,
+				 struct list_head *list)
+{
+	return scan_folios(lruvec, sc, type, tier, list);
 }
 
 static int scaleswap_evict_folios(struct lruvec *lruvec, struct scan_control *sc, int swappiness)

@@ -318,6 +318,12 @@ MUTANTS = {
     "gen-walks-uncounted": ("mm/scaleswap/lrugen.c", "	long pages = READ_ONCE(shard->gen[gen][type].pages) +\n"
                             "		     atomic_long_read(&shard->promoted[gen][type]);",
                             "	long pages = READ_ONCE(shard->gen[gen][type].pages);", "kunit/*"),
+    "lru-stats-lost": ("mm/scaleswap/lru.c", "		__mod_lruvec_state(&shard->lruvec, NR_LRU_BASE + lru, shard->stats[i]);", "		;",
+                       "lru/lru_folio.sums"),
+    "lru-stats-zone-lost": ("mm/scaleswap/lru.c", "		__mod_zone_page_state(&pgdat->node_zones[i / NR_LRU_LISTS], NR_ZONE_LRU_BASE + lru,\n"
+                            "				      shard->stats[i]);", "		;", "lru/lru_folio.*"),
+    "lru-stats-twice": ("mm/scaleswap/lru.c", "		shard->stats[i] = 0;", "		;", "lru/lru_folio.sums"),
+    "lru-stats-not-posted": ("include/linux/memcontrol.h", "	scaleswap_lru_stats_end(lruvec);\n", "", "lru/lru_folio.sums"),
     "gen-no-turns": ("mm/scaleswap/vmscan-lrugen.c", "	if (turn && turn != other && (!other || !ssw_gen_is_older(other, turn, type))) {",
                      "	if (turn && !other) {", "lrugen/*"),
     "gen-never-ends": ("mm/scaleswap/vmscan-lrugen.c", "			WRITE_ONCE(l->lrugen.min_seq[type], min_seq + 1);", "			;",
