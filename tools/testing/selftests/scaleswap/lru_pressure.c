@@ -16,7 +16,7 @@ SSW_FIXTURE(lru_pressure, 0)
  */
 SSW_BODY(lru_pressure, idle_cpus_give_way)
 {
-	const long max = 6000, hot = 3500, cold = 1500;
+	const long max = 6000, hot = 3500, cold = 1500, piece = 50;
 	struct mate busy, idle[3];
 	long faults = 0, last = 0, resident;
 	int n = 0, round, cpu = -1;
@@ -38,10 +38,12 @@ SSW_BODY(lru_pressure, idle_cpus_give_way)
 			cpu = c;
 			continue;
 		}
-		ASSERT_TRUE(mate_start(&idle[n], c, cold, false));
-		tell_all(&idle[n], STAMP, 10 + n);
-		n++;
+		ASSERT_TRUE(mate_start(&idle[n++], c, cold, false));
 	}
+	/* By turns: the oldest go first, and each of them shall have some of these. */
+	for (long i = 0; i < cold; i += piece)
+		for (int k = 0; k < n; k++)
+			ASSERT_EQ(0, tell(&idle[k], STAMP, i, piece, 10 + k));
 	foreign = value("foreign");
 	ASSERT_TRUE(mate_start(&busy, cpu, hot, false));
 	ASSERT_EQ(0, tell_all(&busy, STAMP, 1));
@@ -768,7 +770,8 @@ SSW_BODY(lru_pressure, parent_is_charged)
 	}
 	ASSERT_EQ(1, write(go[1], "g", 1));
 	ASSERT_EQ(1, read(done[0], &cpus, 1));
-	least = cpus * value("shard_bytes");
+	/* The kernel charges whole pages, and a CPU may have had room in one for a shard. */
+	least = cpus * value("shard_bytes") / 2;
 	ssw_for_looks(i) {
 		grown = kernel_memory() - before;
 		if (grown >= least)
@@ -779,7 +782,7 @@ SSW_BODY(lru_pressure, parent_is_charged)
 	EXPECT_LE(1, cpus);
 	EXPECT_LE(least, grown);
 	/* Not everything that the group has */
-	EXPECT_GE(8 * least, grown);
+	EXPECT_GE(16 * least, grown);
 	ASSERT_EQ(1, write(go[1], "g", 1));
 	EXPECT_EQ(0, ssw_join(pid));
 	EXPECT_EQ(0, cg_remove(GROUP "/below"));
