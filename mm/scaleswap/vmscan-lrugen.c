@@ -220,12 +220,12 @@ static struct scaleswap_age *ssw_gen_looked(struct lruvec *lruvec, int type)
 /* How long ago the folio came that is the next to be evicted from a shard. */
 static unsigned int ssw_gen_tail_age(struct lruvec *lruvec, int type)
 {
+	int gen = lru_gen_from_seq(READ_ONCE(lruvec->lrugen.min_seq[type]));
+
 	/* The memcg's own lists are no CPU's. */
 	if (!lruvec->shard)
 		return INT_MAX;
-	return min_t(u32, INT_MAX,
-		     ssw_lru_gen_age(lruvec->shard,
-				     lru_gen_from_seq(READ_ONCE(lruvec->lrugen.min_seq[type])), type));
+	return min_t(u32, INT_MAX, ssw_lru_gen_age(lruvec->shard, gen, type));
 }
 
 /*
@@ -295,8 +295,10 @@ static int ssw_gen_evict(struct lruvec *mlruvec, struct scan_control *sc, int sw
 	if (get_nr_gens(mlruvec, type) == MIN_NR_GENS)
 		return 0;
 	for (visits = 0; visits <= ssw_lru_shards; visits++) {
-		l = visits ? ssw_gen_turn(mlruvec, NULL, &looked->cursor, ssw_lru_shards + 1, type) :
-			     ssw_gen_begin(mlruvec, mine, looked, type);
+		if (!visits)
+			l = ssw_gen_begin(mlruvec, mine, looked, type);
+		else
+			l = ssw_gen_turn(mlruvec, NULL, &looked->cursor, ssw_lru_shards + 1, type);
 		if (!l)
 			break;
 		if (own != UINT_MAX && l != mine)

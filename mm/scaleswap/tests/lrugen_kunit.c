@@ -257,7 +257,7 @@ static void ssw_test_gen_counts(struct kunit *test)
 	atomic_long_set(&shard->promoted[2][LRU_GEN_ANON], -200);
 	KUNIT_EXPECT_LE(test, 600, ssw_lru_gen_age(shard, 2, LRU_GEN_ANON));
 	KUNIT_EXPECT_GE(test, 700, ssw_lru_gen_age(shard, 2, LRU_GEN_ANON));
-	/* The first page of a generation begins it, and one of a generation that walks have filled not. */
+	/* The first page of a generation begins it, but not if walks have filled that before. */
 	g->gone = 0;
 	g->pages = 0;
 	atomic_long_set(&shard->promoted[2][LRU_GEN_ANON], 200);
@@ -287,4 +287,5 @@ static struct kunit_suite ssw_gen_suite = {
 	.name = "scaleswap_lrugen",
 	.test_cases = ssw_gen_cases,
 };
+
 kunit_test_suite(ssw_gen_suite);
