@@ -710,7 +710,7 @@ SSW_BODY(lru_pressure, shards_are_freed)
 /* Groups below. The kernel charges whole pages, and a CPU may have had room in one. */
 #define BELOW	8
 
-static const char *below(int n)
+static const char *sub_group(int n)
 {
 	static char name[32];
 
@@ -724,7 +724,7 @@ static long long kernel_memory(void)
 	long long sum = cg(GROUP, "memory.stat", "kernel");
 
 	for (int n = 0; n < BELOW; n++)
-		sum -= cg(below(n), "memory.stat", "kernel");
+		sum -= cg(sub_group(n), "memory.stat", "kernel");
 	return sum;
 }
 
@@ -759,7 +759,7 @@ SSW_BODY(lru_pressure, parent_is_charged)
 		if (!p || ssw_pin(first))
 			_exit(50);
 		for (int n = 0; n < BELOW; n++) {
-			if (ssw_cgroup_enter(below(n)))
+			if (ssw_cgroup_enter(sub_group(n)))
 				_exit(50);
 			ssw_stamp(p + (n * each + 32 * first) * SSW_PAGE, 1, 1);
 		}
@@ -768,7 +768,7 @@ SSW_BODY(lru_pressure, parent_is_charged)
 			_exit(51);
 		/* A shard is charged when a CPU first has a page. */
 		for (int n = 0; n < BELOW; n++) {
-			if (ssw_cgroup_enter(below(n)))
+			if (ssw_cgroup_enter(sub_group(n)))
 				_exit(50);
 			cpus = 0;
 			for (int cpu = 0; cpu < ssw_nr_possible(); cpu++) {
@@ -810,7 +810,7 @@ SSW_BODY(lru_pressure, parent_is_charged)
 	ASSERT_EQ(1, write(go[1], "g", 1));
 	EXPECT_EQ(0, ssw_join(pid));
 	for (int n = 0; n < BELOW; n++)
-		EXPECT_EQ(0, cg_remove(below(n)));
+		EXPECT_EQ(0, cg_remove(sub_group(n)));
 	EXPECT_EQ(0, cg_remove(GROUP));
 }
 
@@ -844,7 +844,7 @@ SSW_BODY(lru_pressure, groups_above_have_them)
 			found = true;
 	EXPECT_TRUE(found);
 	for (int n = 0; n < BELOW; n++)
-		EXPECT_EQ(0, cg_remove(below(n)));
+		EXPECT_EQ(0, cg_remove(sub_group(n)));
 	EXPECT_EQ(0, cg_remove(GROUP));
 }
 
