@@ -843,8 +843,7 @@ SSW_BODY(lru_pressure, groups_above_have_them)
 		if (rows[i].memcg == memcg && rows[i].shard == shard_of(b))
 			found = true;
 	EXPECT_TRUE(found);
-	for (int n = 0; n < BELOW; n++)
-		EXPECT_EQ(0, cg_remove(sub_group(n)));
+	EXPECT_EQ(0, cg_remove(GROUP "/below"));
 	EXPECT_EQ(0, cg_remove(GROUP));
 }
 
