@@ -337,6 +337,25 @@ def table_lru_skew():
     return markdown(["kernel", "pages swapped in by 16 sweeps over 7,680", "boots"], rows) + source("lru-skew.json")
 
 
+def table_lru_order():
+    d = data("lru-order.json")
+    titles = {"base": "base kernel", "on": "`scaleswap=on`", "base-mglru": "base, MGLRU", "on-mglru": "`scaleswap=on`, MGLRU"}
+    columns = [c for c in titles if c in d["oom"]]
+    rows = [[f"`oom`: processes killed in {d['oom']['runs']} runs", *[n(d["oom"][c]) for c in columns]]]
+    for case, what in (("turnover", "that were out"), ("file_and_anon", "swapped in"),
+                       ("idle_first", "swapped in"), ("inactive_first", "swapped in")):
+        # one that was not measured has no row
+        if case in d:
+            rows += [[f"`{case}`: pages {what}", *[f"{n(d[case][c])} ({n(d[case]['spread'][c][0])}-{n(d[case]['spread'][c][1])})"
+                                                   for c in columns]]]
+    w = d["walks"]
+    walked = [[title, *[n(of[c]) for c in ("base", "one list", "shards")]]
+              for title, of in (("walks", w), ("entries found young", w["young"]), ("pages swapped in", w["swapped_in"]))]
+    return [*markdown(["median of five boots (min-max)", *[titles[c] for c in columns]], rows), "",
+            *markdown(["`walks`, median of five boots", "base, MGLRU", "one list, MGLRU", "shards, MGLRU"], walked),
+            *source("lru-order.json")]
+
+
 def table_lru_off():
     d = data("lru-off.json")
     rows = []
