@@ -157,8 +157,7 @@ static void ssw_gen_room(struct scaleswap_gen *g, unsigned int pages)
  * Until a batch has come, that counts as coming when its last page does: a single early page says
  * nothing of all others.
  *
- * Context: under the lock of the shard's lruvec. A walk over page tables is here without. Then ages
- * may be wrong until the generation has no pages.
+ * Context: under the lock of the shard's lruvec.
  */
 void ssw_gen_mark(struct scaleswap_gen *g, unsigned int pages, u32 now)
 {
@@ -239,11 +238,22 @@ void __scaleswap_lru_gen_promote(struct folio *folio, int old_gen, int new_gen)
 	struct scaleswap_shard *shard = folio_lruvec(folio)->shard;
 	int type = folio_is_file_lru(folio);
 	long nr_pages = folio_nr_pages(folio);
+	struct scaleswap_gen *g;
+	unsigned long flags;
 
 	if (!shard)
 		return;
 	atomic_long_sub(nr_pages, &shard->promoted[old_gen][type]);
-	scaleswap_lru_gen_came(shard, new_gen, type, nr_pages);
+	g = &shard->gen[new_gen][type];
+	/* Marks and pages change under the lock only. A walk does not wait for it. */
+	if ((READ_ONCE(g->came) >= READ_ONCE(g->next) || READ_ONCE(g->pages) <= 0) &&
+	    spin_trylock_irqsave(&shard->lruvec.lru_lock, flags)) {
+		__scaleswap_lru_gen_mark(shard, new_gen, type);
+		spin_unlock_irqrestore(&shard->lruvec.lru_lock, flags);
+	}
+	/* These are hints: an update that is lost makes ages wrong for a while. */
+	WRITE_ONCE(g->last, jiffies);
+	WRITE_ONCE(g->came, READ_ONCE(g->came) + nr_pages);
 	atomic_long_add(nr_pages, &shard->promoted[new_gen][type]);
 }
 
