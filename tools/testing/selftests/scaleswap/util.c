@@ -217,13 +217,18 @@ int ssw_cgroup_set(const char *name, const char *file, long long bytes)
 	return ssw_write(path, val);
 }
 
-/* A line of memory.stat, in bytes. */
+/*
+ * A line of memory.stat, in bytes. What CPUs have counted by themselves is added up first:
+ * memory.stat leaves it out while it is less than some hundred pages, cpu.stat never does.
+ */
 long long ssw_cgroup_stat(const char *name, const char *key)
 {
 	char path[256], line[256], k[64];
 	long long v, found = SSW_NO_VALUE;
 	FILE *f;
 
+	snprintf(path, sizeof(path), SSW_CG "/%s/cpu.stat", name);
+	ssw_read(path, line, sizeof(line));
 	snprintf(path, sizeof(path), SSW_CG "/%s/memory.stat", name);
 	f = fopen(path, "re");
 	if (!f)
