@@ -82,13 +82,13 @@ static unsigned int ssw_lru_gen_pages(struct scaleswap_shard *shard, int gen, in
 	return clamp(pages, 0L, (long)INT_MAX);
 }
 
-/* How many of the pages that have come had come before the one at the tail. */
-static u32 ssw_gen_tail(const struct scaleswap_gen *g, unsigned int pages)
+/* How many of the @came pages that have come had come before the one at the tail. */
+static u32 ssw_gen_tail(const struct scaleswap_gen *g, unsigned int pages, u32 came)
 {
 	int gone = READ_ONCE(g->gone);
 
 	/* Those that walks have promoted came among all others. */
-	return gone <= 0 ? 0 : div_u64((u64)READ_ONCE(g->came) * gone, (u32)gone + pages);
+	return gone <= 0 ? 0 : div_u64((u64)came * gone, (u32)gone + pages);
 }
 
 /**
@@ -102,32 +102,35 @@ static u32 ssw_gen_tail(const struct scaleswap_gen *g, unsigned int pages)
  */
 u32 ssw_gen_age(const struct scaleswap_gen *g, unsigned int pages, u32 now)
 {
-	u32 marks = min(READ_ONCE(g->marks), SCALESWAP_GEN_MARKS), tail = ssw_gen_tail(g, pages);
-	u32 i, came, nr, from, to;
+	u32 marks = min(READ_ONCE(g->marks), SCALESWAP_GEN_MARKS), came = READ_ONCE(g->came);
+	u32 tail = ssw_gen_tail(g, pages, came), i, before, nr, from, to;
 
 	if (!marks)
 		return 0;
 	for (i = marks - 1; i && READ_ONCE(g->mark[i].came) > tail; i--)
 		;
 	from = now - READ_ONCE(g->mark[i].at);
-	came = READ_ONCE(g->mark[i].came);
+	before = READ_ONCE(g->mark[i].came);
 	if (i + 1 < marks) {
 		to = now - READ_ONCE(g->mark[i + 1].at);
-		nr = READ_ONCE(g->mark[i + 1].came) - came;
+		nr = READ_ONCE(g->mark[i + 1].came) - before;
 	} else {
 		to = now - READ_ONCE(g->last);
-		nr = READ_ONCE(g->came) - came;
+		nr = came - before;
 	}
 	/* These came from the one time to the other at an even pace. */
 	if (from <= to || !nr)
 		return from;
-	return from - (u32)div_u64((u64)(from - to) * min(tail - came, nr), nr);
+	return from - (u32)div_u64((u64)(from - to) * min(tail - before, nr), nr);
 }
 
-/* Make room for another mark: drop those of pages that have gone, or else each other one. */
-static void ssw_gen_room(struct scaleswap_gen *g, unsigned int pages)
+/*
+ * Make room for another mark: drop those of pages that have gone, or else each other one. @came is
+ * what @g->came was: walks change that without the lock. Return what it is now.
+ */
+static u32 ssw_gen_room(struct scaleswap_gen *g, unsigned int pages, u32 came)
 {
-	u32 tail = ssw_gen_tail(g, pages), drop, base, i;
+	u32 tail = ssw_gen_tail(g, pages, came), drop, base, i;
 
 	for (drop = 0; drop + 1 < g->marks && g->mark[drop + 1].came <= tail; drop++)
 		;
@@ -135,7 +138,7 @@ static void ssw_gen_room(struct scaleswap_gen *g, unsigned int pages)
 		for (i = 1; 2 * i < SCALESWAP_GEN_MARKS; i++)
 			g->mark[i] = g->mark[2 * i];
 		g->marks = i;
-		return;
+		return came;
 	}
 	base = g->mark[drop].came;
 	for (i = drop; i < g->marks; i++) {
@@ -144,8 +147,9 @@ static void ssw_gen_room(struct scaleswap_gen *g, unsigned int pages)
 	}
 	g->marks -= drop;
 	/* Such that the same page is at the tail */
-	g->gone = g->came > tail ? div_u64((u64)pages * (tail - base), g->came - tail) : 0;
-	g->came -= base;
+	g->gone = came > tail ? div_u64((u64)pages * (tail - base), came - tail) : 0;
+	WRITE_ONCE(g->came, came - base);
+	return came - base;
 }
 
 /**
@@ -161,22 +165,24 @@ static void ssw_gen_room(struct scaleswap_gen *g, unsigned int pages)
  */
 void ssw_gen_mark(struct scaleswap_gen *g, unsigned int pages, u32 now)
 {
-	u32 marks;
+	u32 came = READ_ONCE(g->came), marks;
 
-	if (!pages)
+	if (!pages) {
 		*g = (struct scaleswap_gen){ .pages = g->pages };
-	else if (g->came < g->next)
+		came = 0;
+	} else if (came < g->next) {
 		return;
+	}
 	if (g->marks >= SCALESWAP_GEN_MARKS)
-		ssw_gen_room(g, pages);
+		came = ssw_gen_room(g, pages, came);
 	marks = min(g->marks, SCALESWAP_GEN_MARKS - 1);
-	if (marks && g->came < SCALESWAP_LRU_BATCH)
+	if (marks && came < SCALESWAP_LRU_BATCH)
 		marks = 0;
-	g->mark[marks].came = marks ? g->came : 0;
+	g->mark[marks].came = marks ? came : 0;
 	g->mark[marks].at = now;
 	WRITE_ONCE(g->marks, marks + 1);
-	if (g->came >= SCALESWAP_LRU_BATCH)
-		g->next = g->came + max(pages / SCALESWAP_GEN_MARKS, SCALESWAP_LRU_BATCH);
+	if (came >= SCALESWAP_LRU_BATCH)
+		g->next = came + max(pages / SCALESWAP_GEN_MARKS, SCALESWAP_LRU_BATCH);
 }
 
 /**
@@ -245,8 +251,9 @@ void __scaleswap_lru_gen_promote(struct folio *folio, int old_gen, int new_gen)
 		return;
 	atomic_long_sub(nr_pages, &shard->promoted[old_gen][type]);
 	g = &shard->gen[new_gen][type];
-	/* Marks and pages change under the lock only. A walk does not wait for it. */
-	if ((READ_ONCE(g->came) >= READ_ONCE(g->next) || READ_ONCE(g->pages) <= 0) &&
+	/* Marks change under the lock only. A walk does not wait for it. */
+	if ((READ_ONCE(g->came) >= READ_ONCE(g->next) ||
+	     !ssw_lru_gen_pages(shard, new_gen, type)) &&
 	    spin_trylock_irqsave(&shard->lruvec.lru_lock, flags)) {
 		__scaleswap_lru_gen_mark(shard, new_gen, type);
 		spin_unlock_irqrestore(&shard->lruvec.lru_lock, flags);

@@ -89,6 +89,23 @@ static void ssw_test_gen_replaced(struct kunit *test)
 	KUNIT_EXPECT_LE(test, ssw_test_off(t), 20);
 }
 
+/* Marks are dropped while the tail is between two of those that stay: it stays there. */
+static void ssw_test_gen_dropped(struct kunit *test)
+{
+	struct ssw_test_gen *t = ssw_test_gen(test);
+	int i;
+
+	for (i = 0; i < 250; i++, t->now++)
+		ssw_test_comes(t, 4);
+	ssw_test_goes(t, 350);
+	for (i = 0; i < 2000; i++, t->now++) {
+		ssw_test_comes(t, 4);
+		if (i % 8 == 7)
+			ssw_test_goes(t, 33);
+		KUNIT_EXPECT_LE(test, ssw_test_off(t), 12);
+	}
+}
+
 /* Nothing has gone: the tail is as old as the first page, whenever others came. */
 static void ssw_test_gen_idle(struct kunit *test)
 {
@@ -272,6 +289,7 @@ static void ssw_test_gen_counts(struct kunit *test)
 static struct kunit_case ssw_gen_cases[] = {
 	KUNIT_CASE(ssw_test_gen_even),
 	KUNIT_CASE(ssw_test_gen_replaced),
+	KUNIT_CASE(ssw_test_gen_dropped),
 	KUNIT_CASE(ssw_test_gen_idle),
 	KUNIT_CASE(ssw_test_gen_emptied),
 	KUNIT_CASE(ssw_test_gen_late),
