@@ -620,8 +620,9 @@ SSW_BODY(lru_reclaim, kswapd_takes_from_all)
 	ASSERT_TRUE(mate_start(&hog, cpu[0], room, false));
 	ASSERT_EQ(0, tell(&hog, NODE, 0, 0, node));
 	/*
-	 * ZONE_MOVABLE fills up first. Cold pages shall be in the zone below, from which page
-	 * tables come: a zone that has locked pages only ends in a kill.
+	 * Page tables come from the zone below ZONE_MOVABLE, which fills up first. If the zone
+	 * below has locked pages only, nothing can be reclaimed there, and a process is killed.
+	 * So lock memory first: the cold pages come to that zone then.
 	 */
 	for (; locked < room - cold * 11 / 2; locked += 200)
 		ASSERT_EQ(0, tell(&hog, LOCK_NEW, locked, 200, 7));

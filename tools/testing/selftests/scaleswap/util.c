@@ -218,8 +218,8 @@ int ssw_cgroup_set(const char *name, const char *file, long long bytes)
 }
 
 /*
- * A line of memory.stat, in bytes. What CPUs have counted by themselves is added up first:
- * memory.stat leaves it out while it is less than some hundred pages, cpu.stat never does.
+ * A line of memory.stat, in bytes. That leaves out up to some hundred pages that CPUs have
+ * counted and not added to the group's sums. A read of cpu.stat makes them add these.
  */
 long long ssw_cgroup_stat(const char *name, const char *key)
 {
