@@ -282,7 +282,7 @@ unsigned int ssw_lru_place(unsigned int cpu, unsigned int cpus, unsigned int nr)
 unsigned int ssw_lru_spare(unsigned int nr, unsigned int max);
 /* lruage.c */
 /* Ages by which a page of a single list grows older until it gets from one end to the other */
-#define SSW_LRU_PARTS		4
+#define SSW_LRU_PARTS		8
 void ssw_lru_ages_init(struct scaleswap_age *age, size_t stride,
 		       struct scaleswap_older *older, const unsigned int *seq);
 unsigned int ssw_lru_behind(struct lruvec *lruvec, enum lru_list lru);

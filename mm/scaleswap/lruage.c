@@ -11,8 +11,8 @@
  *
  * So each list of a memcg and node, such as that of inactive anonymous pages, has an *age*: a
  * number that all shards share, and that grows by one whenever as many pages have joined the
- * list, in any shard, as a quarter of it holds (SSW_LRU_PARTS). That is the time in which pages
- * of a single list move on by a quarter of its length. A shard keeps pages of different age
+ * list, in any shard, as an eighth of it holds (SSW_LRU_PARTS). That is the time in which pages
+ * of a single list move on by an eighth of its length. A shard keeps pages of different age
  * on different lists. The newest are on the lruvec's own list. When the age has grown, the
  * shard moves all of these to ``older`` at once, before the next folio joins. A folio that
  * leaves needs no look at its age: the list that it is on becomes shorter, and the shard's

@@ -191,9 +191,6 @@ static unsigned int ssw_lru_oldest(struct lruvec *mlruvec, struct scaleswap_shar
 	return oldest;
 }
 
-/* Ages by which pages of another CPU's shard may be older than those of the CPU's own */
-#define SSW_LRU_NEAR	1
-
 /*
  * Check whether to take pages of a list from @other rather than from the CPU's own shard, @mine.
  *
@@ -206,8 +203,7 @@ static bool ssw_lru_before(struct lruvec *other, struct lruvec *mine, enum lru_l
 {
 	unsigned int theirs = ssw_lru_behind(other, lru), ours = ssw_lru_behind(mine, lru);
 
-	/* Few active pages are deactivated, so it can be exact there. */
-	if (theirs > ours + (is_active_lru(lru) ? 0 : SSW_LRU_NEAR) || theirs < ours)
+	if (theirs != ours)
 		return theirs > ours;
 	return ssw_lru_pages(other, lru, zone_idx) / 2 > ssw_lru_pages(mine, lru, zone_idx);
 }
