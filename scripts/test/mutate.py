@@ -311,7 +311,7 @@ MUTANTS = {
     "gen-stray-counts": ("mm/scaleswap/lrugen.c", "	if (marks && came < SCALESWAP_LRU_BATCH)", "	if (0)", "kunit/*"),
     "gen-late-count": ("mm/scaleswap/lrugen.c", "	if (g->marks > 1 && left >= g->mark[1].came / 8 &&", "	if (g->marks > 1 &&", "kunit/*"),
     "gen-folded-are-new": ("mm/scaleswap/lrugen.c", "(u32)jiffies - ssw_lru_gen_age(shard, old_gen, type), nr_pages, left);",
-                           "(u32)jiffies, nr_pages, left);", "lrugen/*"),
+                           "(u32)jiffies, nr_pages, left);", "kunit/*"),
     "gen-written-are-gone": ("include/linux/scaleswap_lru.h", "		shard->gen[gen][type].gone -= nr_pages;", "		;", "kunit/*"),
     "gen-replaced-is-old": ("include/linux/scaleswap_lru.h", "		shard->gen[old_gen][type].gone += nr_pages;", "		;",
                             "lrugen/*"),
@@ -321,7 +321,7 @@ MUTANTS = {
     "lru-stats-lost": ("mm/scaleswap/lru.c", "		__mod_lruvec_state(&shard->lruvec, NR_LRU_BASE + lru, shard->stats[i]);", "		;",
                        "lru/lru_folio.sums"),
     "lru-stats-zone-lost": ("mm/scaleswap/lru.c", "		__mod_zone_page_state(&pgdat->node_zones[i / NR_LRU_LISTS], NR_ZONE_LRU_BASE + lru,\n"
-                            "				      shard->stats[i]);", "		;", "lru/lru_folio.*"),
+                            "				      shard->stats[i]);", "		;", "lru/lru_folio.sums"),
     "lru-stats-twice": ("mm/scaleswap/lru.c", "		shard->stats[i] = 0;", "		;", "lru/lru_folio.sums"),
     "lru-stats-not-posted": ("include/linux/memcontrol.h", "	scaleswap_lru_stats_end(lruvec);\n", "", "lru/lru_folio.sums"),
     "gen-no-turns": ("mm/scaleswap/vmscan-lrugen.c", "	if (turn && turn != other && (!other || !ssw_gen_is_older(other, turn, type))) {",

@@ -286,6 +286,28 @@ static void ssw_test_gen_counts(struct kunit *test)
 	KUNIT_EXPECT_GE(test, 10, ssw_lru_gen_age(shard, 2, LRU_GEN_ANON));
 }
 
+/* The pages of a shard's generation join the next one, a few at a time: they get no younger. */
+static void ssw_test_gen_shard_folded(struct kunit *test)
+{
+	struct scaleswap_shard *shard = ssw_test_shard(test, 1000, 800, 400);
+	struct scaleswap_gen *old = &shard->gen[2][LRU_GEN_ANON];
+	struct scaleswap_gen *g = &shard->gen[3][LRU_GEN_ANON];
+	int i, n = 4;
+
+	for (i = 0; i < 400; i += n) {
+		/* As scaleswap_lru_gen_resize() does */
+		__scaleswap_lru_gen_moved(shard, 2, 3, LRU_GEN_ANON, n);
+		old->pages -= n;
+		old->gone += n;
+		g->pages += n;
+	}
+	KUNIT_EXPECT_LE(test, 950, ssw_lru_gen_age(shard, 3, LRU_GEN_ANON));
+	g->pages -= 200;
+	g->gone += 200;
+	KUNIT_EXPECT_LE(test, 550, ssw_lru_gen_age(shard, 3, LRU_GEN_ANON));
+	KUNIT_EXPECT_GE(test, 800, ssw_lru_gen_age(shard, 3, LRU_GEN_ANON));
+}
+
 static struct kunit_case ssw_gen_cases[] = {
 	KUNIT_CASE(ssw_test_gen_even),
 	KUNIT_CASE(ssw_test_gen_replaced),
@@ -298,6 +320,7 @@ static struct kunit_case ssw_gen_cases[] = {
 	KUNIT_CASE(ssw_test_gen_folded),
 	KUNIT_CASE(ssw_test_gen_written),
 	KUNIT_CASE(ssw_test_gen_counts),
+	KUNIT_CASE(ssw_test_gen_shard_folded),
 	{}
 };
 

@@ -675,6 +675,16 @@ SSW_BODY(lru_folio, lists_of_one_page)
 
 /* --- sums ---------------------------------------------------------------------- */
 
+/* By how many pages of a list the statistics of all zones exceed those of all nodes */
+static long long zones_less_nodes(int list)
+{
+	char node[32], zone[32];
+
+	snprintf(node, sizeof(node), "nr_%s", list_name[list]);
+	snprintf(zone, sizeof(zone), "nr_zone_%s", list_name[list]);
+	return ssw_vmstat(zone) - ssw_vmstat(node);
+}
+
 SSW_BODY(lru_folio, sums)
 {
 	struct mate m[4];
@@ -737,6 +747,17 @@ SSW_BODY(lru_folio, sums)
 		usleep(50000);
 	}
 	EXPECT_EQ(0, sum);
+	/* Nodes' statistics and those of their zones are of the same pages. */
+	for (int l = 0; l < LISTS; l++) {
+		ssw_for_looks(i) {
+			ssw_write("/proc/sys/vm/stat_refresh", "1");
+			sum = zones_less_nodes(l);
+			if (!sum)
+				break;
+			usleep(50000);
+		}
+		EXPECT_EQ(0, sum) TH_LOG("list %d: zones have %lld pages more", l, sum);
+	}
 }
 
 TEST_HARNESS_MAIN
