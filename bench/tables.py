@@ -348,6 +348,8 @@ def table_lru_order():
         if case in d:
             rows += [[f"`{case}`: pages {what}", *[f"{n(d[case][c])} ({n(d[case]['spread'][c][0])}-{n(d[case]['spread'][c][1])})"
                                                    for c in columns]]]
+        if case == "file_and_anon" and case in d:
+            rows += [["... in the last six of twelve turns", *[n(d[case]["later"][c]) for c in columns]]]
     w = d["walks"]
     walked = [[title, *[n(of[c]) for c in ("base", "one list", "shards")]]
               for title, of in (("walks", w), ("entries found young", w["young"]), ("pages swapped in", w["swapped_in"]))]

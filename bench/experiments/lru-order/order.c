@@ -32,7 +32,7 @@
 
 /* What the two tell each other */
 static struct {
-	volatile long resident, gone, were_out, cold_left, in, step;
+	volatile long resident, gone, were_out, cold_left, in, later, step;
 } *shared;
 static uint64_t lcg;
 
@@ -347,10 +347,13 @@ static void file_and_anon_a(void)
 			other();
 		}
 		shared->cold_left = resident(p, cold);
+		if (s == cycles / 2)
+			shared->later = swapped_in();
 		if (!shared->cold_left && !shared->step)
 			shared->step = s;
 	}
 	shared->in = swapped_in() - shared->in;
+	shared->later = swapped_in() - shared->later;
 }
 
 /* B's active pages are idle. A's are active and in use, and it needs some more. */
@@ -451,9 +454,10 @@ int main(int argc, char **argv)
 	if (a < 0 || b < 0 || waitpid(a, &status, 0) != a)
 		die("a process");
 	printf("result {\"case\": \"%s\", \"seed\": %s, \"status\": %d, \"kills\": %ld, \"held\": %ld, \"b_resident\": %ld, "
-	       "\"gone\": %ld, \"were_out\": %ld, \"cold_left\": %ld, \"swapped_in\": %ld}\n",
+	       "\"gone\": %ld, \"were_out\": %ld, \"cold_left\": %ld, \"swapped_in\": %ld, \"later\": %ld}\n",
 	       cases[c].name, argv[2], status, get(GROUP "memory.events", "oom_kill"), shared->step,
-	       shared->resident, shared->gone, shared->were_out, shared->cold_left, shared->in);
+	       shared->resident, shared->gone, shared->were_out, shared->cold_left, shared->in,
+	       shared->later);
 	fflush(stdout);
 	kill(b, 9);
 	return 0;

@@ -156,6 +156,8 @@ def main():
         else:
             data[case] = {c: statistics.median(v) for c, v in figures.items()}
             data[case]["spread"] = {c: [min(v), max(v)] for c, v in figures.items()}
+            if case == "file_and_anon":
+                data[case]["later"] = {c: statistics.median(r["later"] for r in of) for c, of in runs[case].items()}
     data["runs"] = runs
     with open(o.out, "w") as f:
         json.dump(data, f, indent=1)
