@@ -28,7 +28,7 @@ struct folio;
 #ifdef CONFIG_SCALESWAP_LRU
 
 /* Ages of a list that a shard tells apart */
-#define SCALESWAP_LRU_AGES	7
+#define SCALESWAP_LRU_AGES	10
 
 /**
  * struct scaleswap_age - ages of the pages of one list, see mm/scaleswap/lruage.c
