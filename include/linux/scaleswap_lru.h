@@ -169,6 +169,7 @@ struct scaleswap_clock {
 
 /**
  * struct scaleswap_shards - the shards of a memcg and node
+ * @nr: how many there are; changes under the lock of the memcg's own lists
  * @forget: last shard that had its turn in ssw_costs_forget()
  * @cost: as in struct scaleswap_shard, of the memcg's own lists
  * @age: as in struct scaleswap_list_size, of the memcg's own lists
@@ -183,6 +184,7 @@ struct scaleswap_clock {
  *         until the memcg is freed
  */
 struct scaleswap_shards {
+	unsigned int nr;
 	unsigned int forget;
 	unsigned long cost;
 	struct scaleswap_age age[LRU_UNEVICTABLE];

@@ -280,6 +280,10 @@ unsigned int ssw_lru_own(void);
 unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu);
 unsigned int ssw_lru_place(unsigned int cpu, unsigned int cpus, unsigned int nr);
 unsigned int ssw_lru_spare(unsigned int nr, unsigned int max);
+/* Shards that a memcg and node may have whatever its size */
+#define SSW_LRU_FEW		4
+/* Pages for each shard that it has, before it gets another one */
+#define SSW_LRU_SHARE		64
 /* lruage.c */
 /* Ages by which a page of a single list grows older until it gets from one end to the other */
 #define SSW_LRU_PARTS		8
@@ -295,6 +299,7 @@ void ssw_gen_mark(struct scaleswap_gen *g, unsigned int pages, u32 now);
 void ssw_gen_moved(struct scaleswap_gen *g, unsigned int pages, u32 at, int nr_pages,
 		   unsigned int left);
 u32 ssw_lru_gen_age(struct scaleswap_shard *shard, int gen, int type);
+long ssw_lru_gen_posted(struct lruvec *mlruvec);
 long ssw_lru_gen_count(struct lruvec *lruvec, long size[NR_LRU_LISTS]);
 /* Check whether folios of a lruvec are in generations (MGLRU), or on active and inactive lists. */
 static inline bool ssw_lru_gen_on(const struct lruvec *lruvec)

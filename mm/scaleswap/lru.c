@@ -194,6 +194,8 @@ static bool ssw_shard_add(struct lruvec *mlruvec, struct scaleswap_shards *shard
 	ssw_lru_gen_init(shard);
 	/* Pairs with the dependent reads in scaleswap_lruvec_of(). */
 	was = cmpxchg(&shards->shard[id], NULL, shard);
+	if (!was)
+		WRITE_ONCE(shards->nr, shards->nr + 1);
 	spin_unlock_irqrestore(&mlruvec->lru_lock, flags);
 	if (was)
 		kmem_cache_free(ssw_shard_cache, shard);
@@ -241,6 +243,35 @@ static struct lruvec *ssw_lruvec(struct lruvec *mlruvec, unsigned int id)
 }
 
 /*
+ * Check that a memcg and node has enough pages for one more shard: SSW_LRU_SHARE for each that it
+ * has, if these are not few. Shards of fewer pages would take much memory for what is in them,
+ * and a batch of reclaim would be all of one.
+ *
+ * A hint: shards have some pages each that they have not posted, and several CPUs may ask at once.
+ */
+static bool ssw_shard_is_due(struct lruvec *mlruvec)
+{
+	struct mem_cgroup_per_node *mz = container_of(mlruvec, struct mem_cgroup_per_node, lruvec);
+	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
+	struct mem_cgroup *memcg = lruvec_memcg(mlruvec);
+	long pages = 0;
+	enum lru_list lru;
+	int zid;
+
+	if (!shards || READ_ONCE(shards->nr) < SSW_LRU_FEW || !memcg || mem_cgroup_is_root(memcg))
+		return true;
+	for (zid = 0; zid < MAX_NR_ZONES; zid++) {
+		for_each_lru(lru)
+			pages += atomic_long_read(&shards->total[zid].lru[lru]) +
+				 READ_ONCE(mz->lru_zone_size[zid][lru]);
+	}
+#ifdef CONFIG_LRU_GEN
+	pages += ssw_lru_gen_posted(mlruvec);
+#endif
+	return pages >= (long)READ_ONCE(shards->nr) * SSW_LRU_SHARE;
+}
+
+/*
  * Ensure that a memcg and node has a shard, and its ancestors, too. The cost of reclaim is
  * noted up to the root, where CPUs should not contend for a lock.
  */
@@ -251,6 +282,10 @@ static bool ssw_shard_ensure(struct lruvec *mlruvec, unsigned int number)
 
 	if (ssw_shard(mlruvec, number))
 		return true;
+	if (!ssw_shard(mlruvec, id) && !ssw_shard_is_due(mlruvec)) {
+		ssw_stat_add(SSW_LRU_SMALL, 1);
+		return false;
+	}
 	if (!ssw_shard_create(mlruvec, number)) {
 		ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_SHARD, 0);
 		return false;

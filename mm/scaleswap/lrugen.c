@@ -312,6 +312,29 @@ unsigned long scaleswap_lru_gen_size(struct lruvec *mlruvec, int gen, int type)
 }
 
 /**
+ * ssw_lru_gen_posted - sum up all generations of a memcg and node, roughly
+ * @mlruvec: lruvec of the memcg and node, with shards
+ *
+ * Context: any.
+ * Return: pages, but for what each shard has not posted.
+ */
+long ssw_lru_gen_posted(struct lruvec *mlruvec)
+{
+	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
+	int gen, type, zone;
+	long pages = 0;
+
+	for (gen = 0; gen < MAX_NR_GENS; gen++) {
+		for (type = 0; type < ANON_AND_FILE; type++) {
+			pages += atomic_long_read(&shards->gen[gen][type]);
+			for (zone = 0; zone < MAX_NR_ZONES; zone++)
+				pages += READ_ONCE(mlruvec->lrugen.nr_pages[gen][type][zone]);
+		}
+	}
+	return pages;
+}
+
+/**
  * scaleswap_lru_gen_fold - add up the sizes of generations in the memcg's lruvec
  * @mlruvec: lruvec of a memcg and node that has no folios any more
  *

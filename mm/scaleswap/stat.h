@@ -46,7 +46,9 @@
 	/* direct reclaim that began at another shard than its CPU's,	\
 	 * since the other one was behind; in events			\
 	 */								\
-	X(LRU_FOREIGN, foreign)
+	X(LRU_FOREIGN, foreign)						\
+	/* folios for which a memcg is too small for one more shard */	\
+	X(LRU_SMALL, small)
 
 /* In io/, in pages except batches */
 #define SSW_IO_STATS(X)							\

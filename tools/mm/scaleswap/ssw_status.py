@@ -29,6 +29,7 @@ LRU lists:
   lru/returned   pages that came back to the shard they had been in
   lru/moved      pages that came back to another shard
   lru/foreign    times that a CPU reclaimed from another one's shard first
+  lru/small      folios for which their group was too small for one more shard
 
 pages that faults wait for:
   fault/mode          how they are read          fault/poll_us    for how long to poll
@@ -63,7 +64,7 @@ IO = ('bio_pages', 'batches', 'batched')
 # The only one in there that is a word.
 MODE = 'mode'
 READS = 'reads_'
-LRU = ('shards', 'allocated', 'shard_bytes', 'returned', 'moved', 'foreign')
+LRU = ('shards', 'allocated', 'shard_bytes', 'returned', 'moved', 'foreign', 'small')
 TUNABLES = ('wake_threshold', 'batch')
 # These count events, not pages; the last one is no counter, but a maximum.
 DELEG = 'deleg_'

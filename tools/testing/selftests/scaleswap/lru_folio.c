@@ -29,7 +29,7 @@ static bool on_command_line(const char *word)
 SSW_TEST_F(lru_folio, values)
 {
 	static const char * const names[] = {
-		"shards", "allocated", "shard_bytes", "returned", "moved", "foreign",
+		"shards", "allocated", "shard_bytes", "returned", "moved", "foreign", "small",
 	};
 	int cpus = ssw_nr_possible();
 	char path[128];
@@ -51,6 +51,7 @@ SSW_TEST_F(lru_folio, values)
 		EXPECT_EQ(0, value("returned"));
 		EXPECT_EQ(0, value("moved"));
 		EXPECT_EQ(0, value("foreign"));
+		EXPECT_EQ(0, value("small"));
 		return;
 	}
 	EXPECT_FALSE(on_command_line("scaleswap=core ") || on_command_line("scaleswap=off"));
