@@ -107,19 +107,18 @@ struct scaleswap_gen {
 
 /**
  * struct scaleswap_shard - LRU lists of one memcg and node for one or several CPUs
- * @lruvec: lists, their lock and cost of reclaim; what is kept per memcg and node is unused.
+ * @lruvec: lists and their lock; what is kept per memcg and node is unused.
  *          A list has the pages that joined it last
  * @mlruvec: lruvec of the memcg and node
  * @id: number in the folios' flags, from 1
- * @cost: cost of reclaim at the last turn, see ssw_costs_forget()
+ * @stats_held: statistics of the lists wait for scaleswap_lru_stats_end()
+ * @stats_waiting: for which lists they do, a bit each
+ * @stats: by how much, by zone and list
  * @gen_unposted: of lrugen.nr_pages, what &struct scaleswap_shards.gen does not have yet; as in
  *                struct scaleswap_list_size
  * @gen: generations, by number and type
  * @promoted: by generation and type, pages that walks over page tables have promoted to it, less
  *            those promoted from it. With @gen that is what the shard has
- * @stats_held: statistics of the lists wait for scaleswap_lru_stats_end()
- * @stats_waiting: for which lists they do, a bit each
- * @stats: by how much, by zone and list
  * @size: pages by list, of all ages
  * @older: older pages by list
  *
@@ -130,16 +129,15 @@ struct scaleswap_shard {
 	struct lruvec *mlruvec;
 	unsigned int id;
 	/* End of the fields that all CPUs read */
-	unsigned long cost ____cacheline_aligned_in_smp;
+	bool stats_held ____cacheline_aligned_in_smp;
+	u32 stats_waiting;
+	int stats[MAX_NR_ZONES * NR_LRU_LISTS];
 #ifdef CONFIG_LRU_GEN
 	s8 gen_unposted[MAX_NR_GENS][ANON_AND_FILE];
 	struct scaleswap_gen gen[MAX_NR_GENS][ANON_AND_FILE];
 	/* Changed by CPUs that walk. */
 	atomic_long_t promoted[MAX_NR_GENS][ANON_AND_FILE] ____cacheline_aligned_in_smp;
 #endif
-	bool stats_held;
-	u32 stats_waiting;
-	int stats[MAX_NR_ZONES * NR_LRU_LISTS];
 	struct scaleswap_list_size size[NR_LRU_LISTS];
 	struct scaleswap_older older[LRU_UNEVICTABLE];
 };
@@ -170,12 +168,10 @@ struct scaleswap_clock {
 /**
  * struct scaleswap_shards - the shards of a memcg and node
  * @nr: how many there are; changes under the lock of the memcg's own lists
- * @forget: last shard that had its turn in ssw_costs_forget()
- * @cost: as in struct scaleswap_shard, of the memcg's own lists
  * @age: as in struct scaleswap_list_size, of the memcg's own lists
  * @older: as in struct scaleswap_shard, of the memcg's own lists
- * @anon_cost: of all shards together, without the memcg's own lists
- * @file_cost: of all shards together, without the memcg's own lists
+ * @anon_cost: cost of reclaiming anonymous memory, from all lists
+ * @file_cost: cost of reclaiming page cache, from all lists
  * @clock: by list
  * @gen: pages by generation and type in all shards, but for what each of them has not posted
  * @total: pages by zone and list in all shards, but for what each of them has not posted
@@ -185,8 +181,6 @@ struct scaleswap_clock {
  */
 struct scaleswap_shards {
 	unsigned int nr;
-	unsigned int forget;
-	unsigned long cost;
 	struct scaleswap_age age[LRU_UNEVICTABLE];
 	struct scaleswap_older older[LRU_UNEVICTABLE];
 	/* Each noted cost changes these, once for a batch of pages. */

@@ -234,14 +234,6 @@ static struct scaleswap_shard *ssw_shard(struct lruvec *mlruvec, unsigned int id
 	return id && shards ? READ_ONCE(shards->shard[id]) : NULL;
 }
 
-/* Return the lruvec of a shard, or the memcg's if there is no such shard. */
-static struct lruvec *ssw_lruvec(struct lruvec *mlruvec, unsigned int id)
-{
-	struct scaleswap_shard *shard = ssw_shard(mlruvec, id);
-
-	return shard ? &shard->lruvec : mlruvec;
-}
-
 /*
  * Check that a memcg and node has enough pages for one more shard: SSW_LRU_SHARE for each that it
  * has, if these are not few. Shards of fewer pages would take much memory for what is in them,
@@ -521,7 +513,7 @@ unsigned long __scaleswap_lru_age_read(struct lruvec *mlruvec)
 /* --- cost of reclaim ------------------------------------------------------ */
 
 /**
- * scaleswap_lru_costs - sum up the cost of reclaiming from a memcg and node
+ * scaleswap_lru_costs - return the cost of reclaiming from a memcg and node
  * @mlruvec: its lruvec
  * @anon: set to that of anonymous memory, as in lru_note_cost()
  * @file: set to that of the page cache
@@ -532,69 +524,45 @@ void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon, unsigned l
 {
 	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
 
-	*anon = READ_ONCE(mlruvec->anon_cost);
-	*file = READ_ONCE(mlruvec->file_cost);
-	if (shards) {
-		*anon += atomic_long_read(&shards->anon_cost);
-		*file += atomic_long_read(&shards->file_cost);
-	}
+	*anon = shards ? atomic_long_read(&shards->anon_cost) : READ_ONCE(mlruvec->anon_cost);
+	*file = shards ? atomic_long_read(&shards->file_cost) : READ_ONCE(mlruvec->file_cost);
 }
 
-/* Set the costs of a lruvec, under its lock. Those of a shard count in the sum as well. */
-static void ssw_costs_set(struct lruvec *l, unsigned long anon, unsigned long file)
+/* Note a cost in the lruvec of a memcg and node that has no shards yet. */
+static void ssw_cost_add_own(struct lruvec *mlruvec, bool file, unsigned long cost,
+			     unsigned long most)
 {
-	if (l->shard) {
-		struct scaleswap_shards *shards = l->shard->mlruvec->shards;
-
-		if (anon != l->anon_cost)
-			atomic_long_add(anon - l->anon_cost, &shards->anon_cost);
-		if (file != l->file_cost)
-			atomic_long_add(file - l->file_cost, &shards->file_cost);
+	spin_lock_irq(&mlruvec->lru_lock);
+	if (file)
+		mlruvec->file_cost += cost;
+	else
+		mlruvec->anon_cost += cost;
+	if (mlruvec->anon_cost + mlruvec->file_cost > most) {
+		mlruvec->anon_cost /= 2;
+		mlruvec->file_cost /= 2;
 	}
-	l->anon_cost = anon;
-	l->file_cost = file;
+	spin_unlock_irq(&mlruvec->lru_lock);
 }
 
 /*
- * Halve the cost of one other shard, round-robin, after that of shard @but was halved. It is
- * halved only if it has not changed since its last turn.
- *
- * So old costs count less and less, even in a shard to which no CPU adds any more. With N
- * shards and one in use, the others are halved once in N of its halvings. That is when a
- * single sum for all shards would be halved.
+ * Note a cost for all shards of a memcg and node. They have one sum of each type, and so both
+ * types are halved at once, as with one list. If each shard halved its own, a CPU that has page
+ * cache and another one that has anonymous memory would have costs by the sizes of their shards,
+ * whatever reclaim costs.
  */
-static void ssw_costs_forget(struct lruvec *mlruvec, unsigned int but)
+static void ssw_cost_add(struct scaleswap_shards *shards, bool file, unsigned long cost,
+			 unsigned long most)
 {
-	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
-	unsigned int i, id;
+	long anon, filed;
 
-	if (!shards)
+	atomic_long_add(cost, file ? &shards->file_cost : &shards->anon_cost);
+	anon = atomic_long_read(&shards->anon_cost);
+	filed = atomic_long_read(&shards->file_cost);
+	/* Of the CPUs that come here at once, one halves both. */
+	if (anon + filed <= most || !atomic_long_try_cmpxchg(&shards->anon_cost, &anon, anon / 2))
 		return;
-	id = READ_ONCE(shards->forget);
-	for (i = 0; i <= ssw_lru_shards; i++) {
-		struct scaleswap_shard *shard = NULL;
-		struct lruvec *l = mlruvec;
-		unsigned long *cost = &shards->cost;
-
-		id = id < ssw_lru_shards ? id + 1 : 0;
-		if (id) {
-			shard = READ_ONCE(shards->shard[id]);
-			if (!shard)
-				continue;
-			l = &shard->lruvec;
-			cost = &shard->cost;
-		}
-		if (id == but || !(READ_ONCE(l->anon_cost) || READ_ONCE(l->file_cost)))
-			continue;
-		spin_lock_irq(&l->lru_lock);
-		if (l->anon_cost + l->file_cost == *cost)
-			ssw_costs_set(l, l->anon_cost / 2, l->file_cost / 2);
-		*cost = l->anon_cost + l->file_cost;
-		spin_unlock_irq(&l->lru_lock);
-		break;
-	}
-	/* Lost updates do not matter: the cursor only has to go round. */
-	WRITE_ONCE(shards->forget, id);
+	while (!atomic_long_try_cmpxchg(&shards->file_cost, &filed, filed / 2))
+		;
 }
 
 /**
@@ -603,47 +571,28 @@ static void ssw_costs_forget(struct lruvec *mlruvec, unsigned int but)
  * @file: true for page cache, false for anonymous memory
  * @cost: as lru_note_cost() computes it
  *
- * Each level notes the cost in the shard of the same number, so CPUs do not contend for a
- * lock. Older costs count less and less, as in the base kernel. For this, a shard is taken to
- * have the same share of the memory at each level as it has where the cost arose.
+ * Older costs count less and less, as in the base kernel.
  *
- * Context: takes lru_lock, so the caller must not hold one; interrupts are on.
+ * Context: may take lru_lock, so the caller must not hold one; interrupts are on.
  */
 void scaleswap_lru_note_cost(struct lruvec *lruvec, bool file, unsigned long cost)
 {
-	unsigned int id = lruvec->shard ? lruvec->shard->id : 0;
-	unsigned long own = 0, all = 0;
 	struct lruvec *mlruvec;
-	enum lru_list lru;
-	int zid;
 
-	for_each_evictable_lru(lru) {
-		for (zid = 0; zid < MAX_NR_ZONES; zid++)
-			own += mem_cgroup_get_zone_lru_size(lruvec, lru, zid);
-	}
 	for (mlruvec = scaleswap_memcg_lruvec(lruvec); mlruvec; mlruvec = parent_lruvec(mlruvec)) {
-		struct lruvec *l = ssw_lruvec(mlruvec, id);
-		unsigned long pages, anon, filed;
-		bool halved;
+		struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
+		unsigned long pages;
 
 		pages = lruvec_page_state(mlruvec, NR_INACTIVE_ANON) +
 			lruvec_page_state(mlruvec, NR_ACTIVE_ANON) +
 			lruvec_page_state(mlruvec, NR_INACTIVE_FILE) +
 			lruvec_page_state(mlruvec, NR_ACTIVE_FILE);
-		if (!all)
-			all = max3(own, pages, 1UL);
-		/* Average over at least 64 page-outs, of all shards; statistics may be old. */
+		/* Average over at least 64 page-outs; statistics may be old. */
 		pages = max(pages, 4 * 64 * SWAP_CLUSTER_MAX);
-		pages = max(mult_frac(pages, own, all), 4 * SWAP_CLUSTER_MAX);
-
-		spin_lock_irq(&l->lru_lock);
-		anon = l->anon_cost + (file ? 0 : cost);
-		filed = l->file_cost + (file ? cost : 0);
-		halved = anon + filed > pages / 4;
-		ssw_costs_set(l, anon >> halved, filed >> halved);
-		spin_unlock_irq(&l->lru_lock);
-		if (halved)
-			ssw_costs_forget(mlruvec, l->shard ? id : 0);
+		if (shards)
+			ssw_cost_add(shards, file, cost, pages / 4);
+		else
+			ssw_cost_add_own(mlruvec, file, cost, pages / 4);
 	}
 }
 

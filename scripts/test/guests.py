@@ -83,7 +83,7 @@ GUESTS = {
     "cgroup1": dict(cpus=4, nodes=1, append="scaleswap=on cgroup.memory=nokmem", tests="cgroup1"),
     # 247 areas; a mechanism that this kernel does not have, and a name that none has
     "wide": dict(cpus=8, nodes=1, append="scaleswap=core,lru,evict,nosuchthing",
-                 tests="param.sh wide pagemap bind alloc lru_pressure:small_groups_have_few"),
+                 tests="param.sh wide pagemap bind alloc lru_folio:small_groups_have_few"),
     # two processors that really run at the same time
     "smp": dict(cpus=2, nodes=1, append="scaleswap=on", thread="multi",
                 tests="swapoff hotplug alloc workload.sh:pinned_use_own_area "

@@ -674,6 +674,65 @@ SSW_BODY(lru_folio, lists_of_one_page)
 	group_ends(_metadata);
 }
 
+/* --- small groups -------------------------------------------------------------- */
+
+static int shards_of_group(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < nr_rows; i++)
+		n += rows[i].memcg == memcg && rows[i].shard;
+	return n;
+}
+
+/*
+ * A group has four shards, whatever its size, and one more when it has 64 pages for each that it
+ * has. Pages of other CPUs are on the lists that all share; new ones are on the CPU's own as soon
+ * as the group is large enough.
+ */
+SSW_BODY(lru_folio, small_groups_have_few)
+{
+	const long few = 4, share = 64, pages = 1500;
+	/* What a shard has not posted: less than a batch of each list */
+	const long slack = few * 2 * 32 + 64;
+	struct mate m[6];
+	int cpu[6], n = 0;
+	long long small;
+	cpu_set_t set;
+
+	NEED_SHARDS();
+	ASSERT_EQ(0, ssw_online(&set));
+	for (int c = 0; c < CPU_SETSIZE && n < 6; c++)
+		if (CPU_ISSET(c, &set) && (!n || shard_of(c) > shard_of(cpu[n - 1])))
+			cpu[n++] = c;
+	if (n < 6)
+		SKIP(return, "needs six CPUs with a shard each");
+	ASSERT_EQ(0, cg_fresh());
+	small = value("small");
+	for (int i = 0; i < n; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], pages, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, ssw_node_of(cpu[0])));
+		ASSERT_EQ(0, tell(&m[i], STAMP, 0, 4, i + 1));
+	}
+	drain();
+	ASSERT_EQ(0, dump());
+	EXPECT_EQ(few, shards_of_group());
+	EXPECT_EQ(0, in_dump(memcg, ANY, shard_of(cpu[5]), ANON));
+	EXPECT_LE(4, in_dump(memcg, ANY, 0, ANON));
+	EXPECT_LE(small + 4, value("small"));
+	/* It grows, by a CPU that has no shard. */
+	ASSERT_EQ(0, tell(&m[5], STAMP, 4, pages - 4, 6));
+	EXPECT_LE(pages - few * share - slack, at(cpu[5], ANON));
+	EXPECT_LE(few * share / 2, in_dump(memcg, ANY, 0, ANON));
+	EXPECT_EQ(few + 1, shards_of_group());
+	EXPECT_EQ(0, sums_differ(true));
+	for (int i = 0; i < n; i++) {
+		EXPECT_EQ(0, tell(&m[i], CHECK, 0, i == 5 ? pages : 4, i + 1));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
+}
+
 /* --- sums ---------------------------------------------------------------------- */
 
 /* By how many pages of a list the statistics of all zones exceed those of all nodes */
