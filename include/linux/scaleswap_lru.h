@@ -5,8 +5,8 @@
  * A memcg and node has one lruvec, the memcg's, and with scaleswap=lru up to one more for
  * each CPU, the shards. A number in the folio's flags tells which of them the folio is in; 0
  * is the memcg's. The memcg's lruvec keeps all that is counted per memcg and node
- * (statistics, workingset ages, congestion). A shard has lists, their lock, their sizes, and
- * the cost of reclaiming from them.
+ * (statistics, workingset ages, congestion, costs of reclaim). A shard has lists, their lock and
+ * their sizes.
  *
  * <linux/memcontrol.h> includes this file. The rules are in mm/scaleswap/lru.c.
  */
@@ -183,7 +183,7 @@ struct scaleswap_shards {
 	unsigned int nr;
 	struct scaleswap_age age[LRU_UNEVICTABLE];
 	struct scaleswap_older older[LRU_UNEVICTABLE];
-	/* Each noted cost changes these, once for a batch of pages. */
+	/* Each noted cost changes one of these, once for a batch of pages. */
 	atomic_long_t anon_cost ____cacheline_aligned_in_smp;
 	atomic_long_t file_cost;
 	struct scaleswap_clock clock[LRU_UNEVICTABLE];

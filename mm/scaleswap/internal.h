@@ -280,6 +280,8 @@ unsigned int ssw_lru_own(void);
 unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu);
 unsigned int ssw_lru_place(unsigned int cpu, unsigned int cpus, unsigned int nr);
 unsigned int ssw_lru_spare(unsigned int nr, unsigned int max);
+void ssw_cost_add(struct scaleswap_shards *shards, bool file, unsigned long cost,
+		  unsigned long most);
 /* Shards that a memcg and node may have whatever its size */
 #define SSW_LRU_FEW		4
 /* Pages for each shard that it has, before it gets another one */

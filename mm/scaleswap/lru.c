@@ -246,11 +246,11 @@ static bool ssw_shard_is_due(struct lruvec *mlruvec)
 	struct mem_cgroup_per_node *mz = container_of(mlruvec, struct mem_cgroup_per_node, lruvec);
 	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
 	struct mem_cgroup *memcg = lruvec_memcg(mlruvec);
-	long pages = 0;
+	long nr = shards ? READ_ONCE(shards->nr) : 0, pages = 0;
 	enum lru_list lru;
 	int zid;
 
-	if (!shards || READ_ONCE(shards->nr) < SSW_LRU_FEW || !memcg || mem_cgroup_is_root(memcg))
+	if (nr < SSW_LRU_FEW || !memcg || mem_cgroup_is_root(memcg))
 		return true;
 	for (zid = 0; zid < MAX_NR_ZONES; zid++) {
 		for_each_lru(lru)
@@ -260,12 +260,12 @@ static bool ssw_shard_is_due(struct lruvec *mlruvec)
 #ifdef CONFIG_LRU_GEN
 	pages += ssw_lru_gen_posted(mlruvec);
 #endif
-	return pages >= (long)READ_ONCE(shards->nr) * SSW_LRU_SHARE;
+	return pages >= nr * SSW_LRU_SHARE;
 }
 
 /*
- * Ensure that a memcg and node has a shard, and its ancestors, too. The cost of reclaim is
- * noted up to the root, where CPUs should not contend for a lock.
+ * Ensure that a memcg and node has a shard, and its ancestors, too. The ages of non-resident pages
+ * are counted up to the root, and each CPU collects some in its shard first.
  */
 static bool ssw_shard_ensure(struct lruvec *mlruvec, unsigned int number)
 {
@@ -528,7 +528,7 @@ void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon, unsigned l
 	*file = shards ? atomic_long_read(&shards->file_cost) : READ_ONCE(mlruvec->file_cost);
 }
 
-/* Note a cost in the lruvec of a memcg and node that has no shards yet. */
+/* As lru_note_cost() does, for a memcg and node for whose shards there was no memory yet. */
 static void ssw_cost_add_own(struct lruvec *mlruvec, bool file, unsigned long cost,
 			     unsigned long most)
 {
@@ -544,24 +544,42 @@ static void ssw_cost_add_own(struct lruvec *mlruvec, bool file, unsigned long co
 	spin_unlock_irq(&mlruvec->lru_lock);
 }
 
-/*
- * Note a cost for all shards of a memcg and node. They have one sum of each type, and so both
- * types are halved at once, as with one list. If each shard halved its own, a CPU that has page
- * cache and another one that has anonymous memory would have costs by the sizes of their shards,
- * whatever reclaim costs.
+/**
+ * ssw_cost_add - note a cost for all shards of a memcg and node
+ * @shards: the shards
+ * @file: true for page cache, false for anonymous memory
+ * @cost: the cost
+ * @most: what the costs of both types may add up to; above that, both are halved
+ *
+ * There is one sum of each type for all shards, so both types are halved at once, as with one
+ * list. If each shard halved its own, a CPU that has page cache and another one that has
+ * anonymous memory would have costs by the sizes of their shards, whatever reclaim costs.
+ *
+ * Context: any; takes no lock.
  */
-static void ssw_cost_add(struct scaleswap_shards *shards, bool file, unsigned long cost,
-			 unsigned long most)
+void ssw_cost_add(struct scaleswap_shards *shards, bool file, unsigned long cost,
+		  unsigned long most)
 {
-	long anon, filed;
+	atomic_long_t *larger = &shards->anon_cost, *other = &shards->file_cost;
+	long a, b;
 
 	atomic_long_add(cost, file ? &shards->file_cost : &shards->anon_cost);
-	anon = atomic_long_read(&shards->anon_cost);
-	filed = atomic_long_read(&shards->file_cost);
-	/* Of the CPUs that come here at once, one halves both. */
-	if (anon + filed <= most || !atomic_long_try_cmpxchg(&shards->anon_cost, &anon, anon / 2))
+	a = atomic_long_read(larger);
+	b = atomic_long_read(other);
+	if (a + b <= most)
 		return;
-	while (!atomic_long_try_cmpxchg(&shards->file_cost, &filed, filed / 2))
+	if (a < b) {
+		swap(larger, other);
+		swap(a, b);
+	}
+	/*
+	 * Of the CPUs that see the same sums, the one that halves the larger one halves both. That is
+	 * not 0, so none of the others succeeds. All may fail if a cost was added meanwhile: then
+	 * whoever adds the next one halves.
+	 */
+	if (!atomic_long_try_cmpxchg(larger, &a, a / 2))
+		return;
+	while (!atomic_long_try_cmpxchg(other, &b, b / 2))
 		;
 }
 

@@ -278,6 +278,18 @@ u32 ssw_lru_gen_age(struct scaleswap_shard *shard, int gen, int type)
 	return ssw_gen_age(&shard->gen[gen][type], ssw_lru_gen_pages(shard, gen, type), jiffies);
 }
 
+/* Sum up a generation, but for what each shard has not posted. @shards may be NULL. */
+static long ssw_gen_posted(struct lruvec *mlruvec, struct scaleswap_shards *shards, int gen,
+			   int type)
+{
+	long size = shards ? atomic_long_read(&shards->gen[gen][type]) : 0;
+	int zone;
+
+	for (zone = 0; zone < MAX_NR_ZONES; zone++)
+		size += READ_ONCE(mlruvec->lrugen.nr_pages[gen][type][zone]);
+	return size;
+}
+
 /**
  * scaleswap_lru_gen_size - sum up a generation over all shards
  * @mlruvec: lruvec of a memcg and node
@@ -290,17 +302,11 @@ u32 ssw_lru_gen_age(struct scaleswap_shard *shard, int gen, int type)
 unsigned long scaleswap_lru_gen_size(struct lruvec *mlruvec, int gen, int type)
 {
 	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
+	long size = ssw_gen_posted(mlruvec, shards, gen, type);
 	unsigned int id;
-	long size = 0;
-	int zone;
 
-	for (zone = 0; zone < MAX_NR_ZONES; zone++)
-		size += READ_ONCE(mlruvec->lrugen.nr_pages[gen][type][zone]);
-	if (!shards)
-		return max(size, 0L);
-	size += atomic_long_read(&shards->gen[gen][type]);
 	/* As in __scaleswap_lru_total(). */
-	if (size < 2L * SCALESWAP_LRU_BATCH * ssw_lru_shards) {
+	if (shards && size < 2L * SCALESWAP_LRU_BATCH * ssw_lru_shards) {
 		for (id = 1; id <= ssw_lru_shards; id++) {
 			struct scaleswap_shard *shard = READ_ONCE(shards->shard[id]);
 
@@ -321,16 +327,12 @@ unsigned long scaleswap_lru_gen_size(struct lruvec *mlruvec, int gen, int type)
 long ssw_lru_gen_posted(struct lruvec *mlruvec)
 {
 	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
-	int gen, type, zone;
+	int gen, type;
 	long pages = 0;
 
-	for (gen = 0; gen < MAX_NR_GENS; gen++) {
-		for (type = 0; type < ANON_AND_FILE; type++) {
-			pages += atomic_long_read(&shards->gen[gen][type]);
-			for (zone = 0; zone < MAX_NR_ZONES; zone++)
-				pages += READ_ONCE(mlruvec->lrugen.nr_pages[gen][type][zone]);
-		}
-	}
+	for (gen = 0; gen < MAX_NR_GENS; gen++)
+		for (type = 0; type < ANON_AND_FILE; type++)
+			pages += ssw_gen_posted(mlruvec, shards, gen, type);
 	return pages;
 }
 

@@ -94,12 +94,45 @@ static void ssw_test_shadow_share(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_shadow_share(1UL << 40, 1UL << 20, 3UL << 20), 1UL << 38);
 }
 
+/* Costs of both types are halved at once, and keep their ratio, however large the one is. */
+static void ssw_test_lru_costs(struct kunit *test)
+{
+	struct scaleswap_shards *shards = kunit_kzalloc(test, sizeof(*shards), GFP_KERNEL);
+	const long most = 4096;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, shards);
+	ssw_cost_add(shards, false, 3000, most);
+	ssw_cost_add(shards, true, 1000, most);
+	KUNIT_EXPECT_EQ(test, 3000, atomic_long_read(&shards->anon_cost));
+	KUNIT_EXPECT_EQ(test, 1000, atomic_long_read(&shards->file_cost));
+	ssw_cost_add(shards, true, 200, most);
+	KUNIT_EXPECT_EQ(test, 1500, atomic_long_read(&shards->anon_cost));
+	KUNIT_EXPECT_EQ(test, 600, atomic_long_read(&shards->file_cost));
+	/* From now on page cache costs seven times as much. */
+	for (i = 0; i < 8000; i++) {
+		ssw_cost_add(shards, i % 8, 32, most);
+		KUNIT_EXPECT_GE(test, most, atomic_long_read(&shards->anon_cost) +
+					    atomic_long_read(&shards->file_cost));
+	}
+	KUNIT_EXPECT_LE(test, 6 * atomic_long_read(&shards->anon_cost),
+			atomic_long_read(&shards->file_cost));
+	KUNIT_EXPECT_GE(test, 8 * atomic_long_read(&shards->anon_cost),
+			atomic_long_read(&shards->file_cost));
+	/* What is not reclaimed any more counts for nothing in the end. */
+	for (i = 0; i < 8000; i++)
+		ssw_cost_add(shards, true, 32, most);
+	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&shards->anon_cost));
+	KUNIT_EXPECT_LE(test, most / 2, atomic_long_read(&shards->file_cost));
+}
+
 static struct kunit_case ssw_test_lru_cases[] = {
 	KUNIT_CASE(ssw_test_lru_distance),
 	KUNIT_CASE(ssw_test_lru_distance_order),
 	KUNIT_CASE(ssw_test_lru_place),
 	KUNIT_CASE(ssw_test_lru_spare),
 	KUNIT_CASE(ssw_test_shadow_share),
+	KUNIT_CASE(ssw_test_lru_costs),
 	{}
 };
 

@@ -261,7 +261,14 @@ SSW_BODY(lru_pressure, no_oom_with_foreign_files)
 	EXPECT_EQ(0, ssw_join(pid));
 	/* No drain(), which would drop them. */
 	ASSERT_EQ(0, dump());
-	EXPECT_LE(files - OWN, in_dump(memcg, ANY, shard_of(b), FILES));
+	EXPECT_LE(files - OWN, in_dump(memcg, ANY, shard_of(b), FILES)) {
+		TH_LOG("group %d; memory.stat has %lld bytes of files", memcg,
+		       ssw_cgroup_stat(GROUP, "file"));
+		for (int i = 0; i < nr_rows; i++)
+			if (rows[i].size[INACTIVE_FILE] > files / 2)
+				TH_LOG("group %d node %d shard %d: %ld", rows[i].memcg, rows[i].nid,
+				       rows[i].shard, rows[i].size[INACTIVE_FILE]);
+	}
 	ASSERT_TRUE(mate_start(&m, a, max - 300, false));
 	EXPECT_EQ(0, tell_all(&m, STAMP, 1));
 	EXPECT_EQ(0, kills());
