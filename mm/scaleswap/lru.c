@@ -573,9 +573,9 @@ void ssw_cost_add(struct scaleswap_shards *shards, bool file, unsigned long cost
 		swap(a, b);
 	}
 	/*
-	 * Of the CPUs that see the same sums, the one that halves the larger one halves both. That is
-	 * not 0, so none of the others succeeds. All may fail if a cost was added meanwhile: then
-	 * whoever adds the next one halves.
+	 * Of the CPUs that see the same sums, the one that halves the larger one halves both.
+	 * That is not 0, so none of the others succeeds. All may fail if a cost was added
+	 * meanwhile: then whoever adds the next one halves.
 	 */
 	if (!atomic_long_try_cmpxchg(larger, &a, a / 2))
 		return;
