@@ -597,7 +597,7 @@ SSW_BODY(lru_reclaim, kswapd_takes_from_all)
 {
 	static const char factor[] = "/proc/sys/vm/watermark_scale_factor";
 	const long cold = 4000, enough = 3600;
-	long locked = 0, lost[4], had_then[4], sum = 0, room;
+	long locked, lost[4], had_then[4], sum = 0, room;
 	char path[64], val[32], had[32];
 	long long before, direct, seen = 0;
 	struct ssw_areas areas;
@@ -619,16 +619,8 @@ SSW_BODY(lru_reclaim, kswapd_takes_from_all)
 	}
 	ASSERT_TRUE(mate_start(&hog, cpu[0], room, false));
 	ASSERT_EQ(0, tell(&hog, NODE, 0, 0, node));
-	/*
-	 * Page tables come from the zone below ZONE_MOVABLE, which fills up first. If the zone
-	 * below has locked pages only, nothing can be reclaimed there, and a process is killed.
-	 * So lock memory first: the cold pages come to that zone then.
-	 */
-	for (; locked < room - cold * 11 / 2; locked += 200)
-		ASSERT_EQ(0, tell(&hog, LOCK_NEW, locked, 200, 7));
-	for (long at = 0; at < cold; at += 50)
-		for (int i = 0; i < 4; i++)
-			ASSERT_EQ(0, tell(&m[i], STAMP, at, 50, i + 1));
+	locked = crowd(&hog, room, m, cold);
+	ASSERT_LT(0, locked);
 	for (long at = 0; at < cold; at += 50)
 		for (int i = 0; i < 4; i++)
 			ASSERT_EQ(0, tell(&m[i], COLD, at, 50, 0));

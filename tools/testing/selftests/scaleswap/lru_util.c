@@ -638,6 +638,28 @@ int mate_end(struct mate *m)
 	return status;
 }
 
+/*
+ * Fill a node that has @room free pages: @hog locks most of them, and four processes stamp @cold
+ * each, in turns, with their number from 1. Returns how many are locked, or -1.
+ *
+ * Page tables come from the zone below ZONE_MOVABLE, which fills up first. If the zone below has
+ * locked pages only, nothing can be reclaimed there, and a process is killed. So the locked
+ * ones come first: the cold pages come to that zone then.
+ */
+long crowd(struct mate *hog, long room, struct mate m[4], long cold)
+{
+	long locked = 0;
+
+	for (; locked < room - cold * 11 / 2; locked += 200)
+		if (tell(hog, LOCK_NEW, locked, 200, 7))
+			return -1;
+	for (long at = 0; at < cold; at += 50)
+		for (int i = 0; i < 4; i++)
+			if (tell(&m[i], STAMP, at, 50, i + 1))
+				return -1;
+	return locked;
+}
+
 /* --- areas whose writes are done at once --------------------------------- */
 
 void instant_gone(void)
