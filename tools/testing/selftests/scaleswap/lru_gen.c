@@ -265,6 +265,8 @@ SSW_BODY(lru_gen, debugfs_is_for_all_shards)
 	EXPECT_EQ(0, tell_all(&ma, FLUSH_TLB, 0));
 	EXPECT_EQ(0, tell_all(&ma, CHECK, 1));
 	EXPECT_EQ(0, gens_do('+', 0, "1 1"));
+	/* Pages that were promoted to an active generation, and others that have become inactive */
+	EXPECT_EQ(0, sums_differ(true));
 	EXPECT_ABOUT(PAGES, at(a, ANON));
 	EXPECT_ABOUT(PAGES, at(b, ANON));
 	EXPECT_EQ(0, gens_do('-', 2, "200"));

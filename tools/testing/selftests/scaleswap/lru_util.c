@@ -759,37 +759,58 @@ int nodes(void)
 
 /*
  * Wait until GROUP's statistics, and those of all nodes, agree with the lists. The number
- * that do not.
+ * that do not. If it takes long, it says which these are from time to time: a guest without any
+ * output is ended.
+ *
+ * With generations, only active and inactive pages together: a walk counts what it promotes in the
+ * lruvec of the memcg, which has fewer than no active or inactive pages then. The dump has no
+ * number below 0.
  */
 int sums_differ(bool say)
 {
+	long said = ssw_seconds();
 	int bad = 0;
 
 	/* Memory statistics of a group may be two seconds old. */
 	ssw_for_looks(i) {
+		bool tell_now = say && ssw_seconds() >= said + 30;
+
 		drain();
 		ssw_write("/proc/sys/vm/stat_refresh", "1");
 		bad = 0;
 		for (int l = 0; l < LISTS; l++) {
+			bool both = generations() && l != UNEVICTABLE;
+			unsigned int lists = both ? 3 << l : 1 << l;
+
 			for (int n = 0; n < nodes(); n++) {
 				long group, all, stat, node;
 
 				if (dump())
 					return -1;
-				group = in_dump(memcg, n, ANY, 1 << l);
-				all = in_dump(ANY, n, ANY, 1 << l);
+				group = in_dump(memcg, n, ANY, lists);
+				all = in_dump(ANY, n, ANY, lists);
 				stat = numa_stat(list_name[l], n);
 				node = node_stat(list_name[l], n);
+				if (both) {
+					stat += numa_stat(list_name[l + 1], n);
+					node += node_stat(list_name[l + 1], n);
+				}
 				if (group == stat && all == node)
 					continue;
 				bad++;
-				if (say && ssw_seconds() >= i_end - 1)
-					printf("# %s of node %d: group %ld on lists, %ld counted; all %ld on lists, %ld counted\n",
-					       list_name[l], n, group, stat, all, node);
+				if (tell_now)
+					printf("# %s%s of node %d: group %ld on lists, %ld counted; all %ld on lists, %ld counted\n",
+					       list_name[l], both ? " and active" : "", n, group,
+					       stat, all, node);
 			}
+			l += both;
 		}
 		if (!bad)
 			break;
+		if (tell_now) {
+			fflush(stdout);
+			said = ssw_seconds();
+		}
 		usleep(100000);
 	}
 	return bad;
