@@ -352,7 +352,9 @@ def table_lru_order():
             rows += [["... in the last six of twelve turns", *[n(d[case]["later"][c]) for c in columns]]]
     w = d["walks"]
     walked = [[title, *[n(of[c]) for c in ("base", "one list", "shards")]]
-              for title, of in (("walks", w), ("entries found young", w["young"]), ("pages swapped in", w["swapped_in"]))]
+              for title, of in (("walks", w), ("entries found young", w["young"]), ("page tables looked at", w.get("tables")),
+                                ("... and left out of the next walk", w.get("dropped")), ("pages swapped in", w["swapped_in"]))
+              if of]
     return [*markdown(["median of five boots (min-max)", *[titles[c] for c in columns]], rows), "",
             *markdown(["`walks`, median of five boots", "base, MGLRU", "one list, MGLRU", "shards, MGLRU"], walked),
             *source("lru-order.json")]

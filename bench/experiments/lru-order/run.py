@@ -51,12 +51,13 @@ echo 0 >/proc/sys/vm/page-cluster
 echo 100 >/proc/sys/vm/swappiness
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 mkswap /dev/ram0 >/dev/null && /sbin/swapon /dev/ram0 || exit 2
-# max_seq, and the entries of page tables that walks saw, and saw young, in a group's life
+# max_seq; entries of page tables that walks saw, and saw young; tables, and those of them that the
+# next walk looks at again; in a group's life
 walked() {
 	awk '/^memcg/ { mine = $3 == "/order" }
 	     mine && NF == 4 && $1 ~ /^[0-9]+$/ { seq = $1 }
-	     mine && $1 ~ /^[0-9]+T$/ && $2 ~ /^[0-9]+Y$/ { seen = $1 + 0; young = $2 + 0 }
-	     END { print seq + 0, seen + 0, young + 0 }' /sys/kernel/debug/lru_gen_full
+	     mine && $1 ~ /^[0-9]+T$/ && $2 ~ /^[0-9]+Y$/ { seen = $1 + 0; young = $2 + 0; tables = $3 + 0; kept = $4 + 0 }
+	     END { print seq + 0, seen + 0, young + 0, tables + 0, kept + 0 }' /sys/kernel/debug/lru_gen_full
 }
 killed=0
 walks() {
@@ -74,7 +75,8 @@ walks() {
 	read -r -a to < <(walked)
 	read -r in out < <(sed -n 's/.*"in": \([0-9]*\), "out": \([0-9]*\).*/\1 \2/p' /hotcold.out)
 	echo "result {\"walks\": $((to[0] - from[0])), \"entries\": $((to[1] - from[1]))," \
-		"\"young\": $((to[2] - from[2])), \"swapped_in\": $in, \"swapped_out\": $out, \"killed\": $killed}"
+		"\"young\": $((to[2] - from[2])), \"tables\": $((to[3] - from[3]))," \
+		"\"dropped\": $((to[3] - from[3] - to[4] + from[4])), \"swapped_in\": $in, \"swapped_out\": $out, \"killed\": $killed}"
 }
 for seed; do
 	if [ "$case" = walks ]; then
@@ -150,7 +152,7 @@ def main():
             data[case] = {**{c: sum(v) for c, v in figures.items()}, "runs": o.oom_runs}
         elif case == "walks":
             data[case] = {WALKS[c]: statistics.median(v) for c, v in figures.items()}
-            for key in ("young", "swapped_in"):
+            for key in ("young", "tables", "dropped", "swapped_in"):
                 data[case][key] = {WALKS[c]: statistics.median(r[key] for r in of) for c, of in runs[case].items()}
             data[case]["spread"] = {WALKS[c]: [min(v), max(v)] for c, v in figures.items()}
         else:
