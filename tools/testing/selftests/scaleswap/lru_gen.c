@@ -115,12 +115,12 @@ SSW_BODY(lru_gen, min_ttl_is_for_all_shards)
 {
 	static const char ttl[] = "/sys/kernel/mm/lru_gen/min_ttl_ms";
 	const long cold = 3000, enough = 500;
-	char path[64], had[32];
 	bool was = generations();
+	char path[64], had[32];
 	struct ssw_areas areas;
 	struct mate m[4], hog;
 	int cpu[4], node;
-	long room;
+	long room, locked;
 
 	NEED_GENERATIONS();
 	NEED_FOUR(cpu);
@@ -129,27 +129,26 @@ SSW_BODY(lru_gen, min_ttl_is_for_all_shards)
 	ASSERT_LT(0, ssw_read(ttl, had, sizeof(had)));
 	node = ssw_node_of(cpu[0]);
 	snprintf(path, sizeof(path), SSW_NODES "/node%d/vmstat", node);
-	/* A time that has passed for all pages, and then one that has for none. */
+	room = ssw_proc_num(path, "nr_free_pages");
+	ASSERT_LT(cold * 6, room);
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 0; i < 4; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], cold, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+	}
+	ASSERT_TRUE(mate_start(&hog, cpu[0], room, false));
+	ASSERT_EQ(0, tell(&hog, NODE, 0, 0, node));
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", hog.pid);
+	ASSERT_EQ(0, ssw_write(path, "1000"));
+	locked = crowd(&hog, room, m, cold);
+	ASSERT_LT(0, locked);
+	/* A time that has passed for all pages, and then one that has for none */
 	for (int young = 0; young < 2; young++) {
 		long long took = ssw_vmstat("pgsteal_kswapd");
-		long locked;
 
-		room = ssw_proc_num(path, "nr_free_pages");
-		ASSERT_LT(cold * 6, room);
-		ASSERT_EQ(0, cg_fresh());
-		for (int i = 0; i < 4; i++) {
-			ASSERT_TRUE(mate_start(&m[i], cpu[i], cold, false));
-			ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
-		}
-		ASSERT_TRUE(mate_start(&hog, cpu[0], room, false));
-		ASSERT_EQ(0, tell(&hog, NODE, 0, 0, node));
-		snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", hog.pid);
-		ASSERT_EQ(0, ssw_write(path, "1000"));
-		snprintf(path, sizeof(path), SSW_NODES "/node%d/vmstat", node);
-		locked = crowd(&hog, room, m, cold);
-		ASSERT_LT(0, locked);
 		ASSERT_EQ(0, ssw_write(ttl, young ? "100000000" : "1"));
-		while (locked + 50 <= room && ssw_vmstat("pgsteal_kswapd") - took < enough) {
+		while (locked + 50 <= room &&
+		       (young || ssw_vmstat("pgsteal_kswapd") - took < enough)) {
 			if (tell(&hog, LOCK_NEW, locked, 50, 7))
 				break;
 			locked += 50;
@@ -162,15 +161,15 @@ SSW_BODY(lru_gen, min_ttl_is_for_all_shards)
 		EXPECT_EQ(young, !hog.pid);
 		if (!young)
 			EXPECT_LE(enough, took);
-		EXPECT_EQ(0, ssw_write(ttl, had));
-		EXPECT_EQ(0, mate_end(&hog));
-		for (int i = 0; i < 4; i++) {
-			EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
-			EXPECT_EQ(0, mate_end(&m[i]));
-		}
-		group_ends(_metadata);
 	}
+	EXPECT_EQ(0, ssw_write(ttl, had));
 	EXPECT_EQ(0, ssw_write(GEN, was ? "y" : "n"));
+	EXPECT_EQ(0, mate_end(&hog));
+	for (int i = 0; i < 4; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
 	/* kswapd also swapped out pages of the processes that run here: these are not left over. */
 	ssw_swapoff_all();
 	EXPECT_EQ(0, ssw_meminfo("SwapTotal"));
