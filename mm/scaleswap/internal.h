@@ -302,6 +302,8 @@ void ssw_gen_moved(struct scaleswap_gen *g, unsigned int pages, u32 at, int nr_p
 		   unsigned int left);
 u32 ssw_lru_gen_age(struct scaleswap_shard *shard, int gen, int type);
 long ssw_lru_gen_posted(struct lruvec *mlruvec);
+bool ssw_lru_gen_is_empty(struct lruvec *lruvec, int type);
+bool ssw_lru_gen_end(struct lruvec *mlruvec, struct lruvec *l, const bool *ends);
 long ssw_lru_gen_count(struct lruvec *lruvec, long size[NR_LRU_LISTS]);
 /* Check whether folios of a lruvec are in generations (MGLRU), or on active and inactive lists. */
 static inline bool ssw_lru_gen_on(const struct lruvec *lruvec)

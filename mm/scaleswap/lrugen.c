@@ -43,7 +43,8 @@
  *    memcg's lruvec has as the youngest. So a shard never takes it for the oldest.
  * 2. ``min_seq`` of the memcg's lruvec is that of a shard, or one less while a CPU ends a
  *    generation: that begins with the shards, too. It is never more. So if there is room for
- *    another generation in the memcg's lruvec, there is in all shards.
+ *    another generation in the memcg's lruvec, there is in all shards. In a shard, too, that of
+ *    anonymous memory is never more than that of page cache, which seq_is_valid() checks.
  * 3. ``nr_pages`` is right as a sum over all shards and the memcg's own lists. A walk over page
  *    tables promotes folios of all shards, and counts them in the lruvec whose lock it holds. So
  *    that of a single shard may be wrong, and negative. ``pages`` and ``promoted`` of a shard,
@@ -334,6 +335,61 @@ long ssw_lru_gen_posted(struct lruvec *mlruvec)
 		for (type = 0; type < ANON_AND_FILE; type++)
 			pages += ssw_gen_posted(mlruvec, shards, gen, type);
 	return pages;
+}
+
+/**
+ * ssw_lru_gen_is_empty - check whether a lruvec has no folios in its oldest generation
+ * @lruvec: lruvec of a shard or a memcg's
+ * @type: 0 for anonymous memory, 1 for page cache
+ *
+ * Context: any; a hint without @lruvec's lock.
+ * Return: true if there are none.
+ */
+bool ssw_lru_gen_is_empty(struct lruvec *lruvec, int type)
+{
+	int zone, gen = lru_gen_from_seq(READ_ONCE(lruvec->lrugen.min_seq[type]));
+
+	for (zone = 0; zone < MAX_NR_ZONES; zone++)
+		if (!list_empty(&lruvec->lrugen.folios[gen][type][zone]))
+			return false;
+	return true;
+}
+
+/**
+ * ssw_lru_gen_end - end the oldest generation of a memcg and node in one shard
+ * @mlruvec: lruvec of the memcg and node
+ * @l: lruvec of the shard
+ * @ends: for which types
+ *
+ * Page cache comes first, since anonymous memory must not get ahead of it: seq_is_valid(). A folio
+ * may have come since the caller looked. Or another CPU is done with this generation, and
+ * @mlruvec has the next one, of one type or both.
+ *
+ * Context: process context, without a lruvec's lock.
+ * Return: false if the generation cannot end: the shard has folios of it, or of page cache in the
+ * same generation.
+ */
+bool ssw_lru_gen_end(struct lruvec *mlruvec, struct lruvec *l, const bool *ends)
+{
+	bool success = true;
+	int type;
+
+	spin_lock_irq(&l->lru_lock);
+	for (type = ANON_AND_FILE - 1; type >= 0; type--) {
+		unsigned long min_seq = l->lrugen.min_seq[type];
+
+		/* Another CPU may have been here, or a new generation needed room. */
+		if (!ends[type] || min_seq != READ_ONCE(mlruvec->lrugen.min_seq[type]) ||
+		    l->lrugen.max_seq < min_seq + MIN_NR_GENS)
+			continue;
+		if (ssw_lru_gen_is_empty(l, type) &&
+		    (type == LRU_GEN_FILE || min_seq < l->lrugen.min_seq[LRU_GEN_FILE]))
+			WRITE_ONCE(l->lrugen.min_seq[type], min_seq + 1);
+		else
+			success = false;
+	}
+	spin_unlock_irq(&l->lru_lock);
+	return success;
 }
 
 /**

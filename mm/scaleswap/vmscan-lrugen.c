@@ -114,45 +114,11 @@ static void scaleswap_lru_gen_change(struct lruvec *lruvec, bool enabled)
 
 /* --- eviction ----------------------------------------------------------------------- */
 
-/* Check whether a lruvec has folios in its oldest generation; without the lock a hint. */
-static bool ssw_gen_is_empty(struct lruvec *lruvec, int type)
-{
-	int zone, gen = lru_gen_from_seq(READ_ONCE(lruvec->lrugen.min_seq[type]));
-
-	for (zone = 0; zone < MAX_NR_ZONES; zone++)
-		if (!list_empty(&lruvec->lrugen.folios[gen][type][zone]))
-			return false;
-	return true;
-}
-
 /* Check whether a shard has folios in the oldest generation of the memcg and node, too. */
 static bool ssw_gen_is_oldest(struct lruvec *mlruvec, struct lruvec *l, int type)
 {
 	return READ_ONCE(l->lrugen.min_seq[type]) == READ_ONCE(mlruvec->lrugen.min_seq[type]) &&
-	       !ssw_gen_is_empty(l, type);
-}
-
-/* End the oldest generation of some types in a shard. Return false if it has folios of it. */
-static bool ssw_gen_end(struct lruvec *mlruvec, struct lruvec *l, const bool *ends)
-{
-	bool success = true;
-	int type;
-
-	spin_lock_irq(&l->lru_lock);
-	for (type = 0; type < ANON_AND_FILE; type++) {
-		unsigned long min_seq = l->lrugen.min_seq[type];
-
-		/* Another CPU may have been here, or a new generation needed room. */
-		if (!ends[type] || min_seq != READ_ONCE(mlruvec->lrugen.min_seq[type]) ||
-		    l->lrugen.max_seq < min_seq + MIN_NR_GENS)
-			continue;
-		if (ssw_gen_is_empty(l, type))
-			WRITE_ONCE(l->lrugen.min_seq[type], min_seq + 1);
-		else
-			success = false;
-	}
-	spin_unlock_irq(&l->lru_lock);
-	return success;
+	       !ssw_lru_gen_is_empty(l, type);
 }
 
 /*
@@ -191,7 +157,7 @@ static bool ssw_gen_advance(struct lruvec *mlruvec, bool can_swap)
 		return false;
 	for (id = 1; id <= ssw_lru_shards; id++) {
 		l = ssw_gen_lruvec(mlruvec, id);
-		if (l && !ssw_gen_end(mlruvec, l, ends))
+		if (l && !ssw_lru_gen_end(mlruvec, l, ends))
 			return false;
 	}
 	spin_lock_irq(&mlruvec->lru_lock);
@@ -305,7 +271,7 @@ static int ssw_gen_evict(struct lruvec *mlruvec, struct scan_control *sc, int sw
 			ssw_stat_add(SSW_LRU_FOREIGN, 1);
 		scanned = evict_folios(l, sc, swappiness, type, tier);
 		if (scanned) {
-			if (ssw_gen_is_empty(l, type))
+			if (ssw_lru_gen_is_empty(l, type))
 				ssw_gen_advance(mlruvec, swappiness);
 			return scanned;
 		}

@@ -308,6 +308,73 @@ static void ssw_test_gen_shard_folded(struct kunit *test)
 	KUNIT_EXPECT_GE(test, 800, ssw_lru_gen_age(shard, 3, LRU_GEN_ANON));
 }
 
+static struct lruvec *ssw_test_lruvec(struct kunit *test)
+{
+	struct lruvec *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+	int gen, type, zone;
+
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	spin_lock_init(&l->lru_lock);
+	for (gen = 0; gen < MAX_NR_GENS; gen++)
+		for (type = 0; type < ANON_AND_FILE; type++)
+			for (zone = 0; zone < MAX_NR_ZONES; zone++)
+				INIT_LIST_HEAD(&l->lrugen.folios[gen][type][zone]);
+	return l;
+}
+
+static void ssw_test_seqs(struct lruvec *l, unsigned long anon, unsigned long file)
+{
+	l->lrugen.min_seq[LRU_GEN_ANON] = anon;
+	l->lrugen.min_seq[LRU_GEN_FILE] = file;
+	l->lrugen.max_seq = max(anon, file) + MIN_NR_GENS;
+}
+
+#define SSW_EXPECT_SEQS(l, anon, file)						\
+	do {									\
+		KUNIT_EXPECT_EQ(test, (l)->lrugen.min_seq[LRU_GEN_ANON], anon);	\
+		KUNIT_EXPECT_EQ(test, (l)->lrugen.min_seq[LRU_GEN_FILE], file);	\
+	} while (0)
+
+/* However the memcg's lruvec changes meanwhile, anonymous memory is not ahead of page cache. */
+static void ssw_test_gen_ends(struct kunit *test)
+{
+	struct lruvec *m = ssw_test_lruvec(test), *l = ssw_test_lruvec(test);
+	static const bool both[] = { true, true }, anon[] = { true, false }, file[] = { false, true };
+	LIST_HEAD(folio);
+
+	ssw_test_seqs(m, 5, 5);
+	ssw_test_seqs(l, 5, 5);
+	KUNIT_EXPECT_TRUE(test, ssw_lru_gen_end(m, l, both));
+	SSW_EXPECT_SEQS(l, 6UL, 6UL);
+	/* Others have not: it is done already. */
+	KUNIT_EXPECT_TRUE(test, ssw_lru_gen_end(m, l, both));
+	SSW_EXPECT_SEQS(l, 6UL, 6UL);
+	/* Between the two writes of another CPU, which is done */
+	ssw_test_seqs(l, 6, 6);
+	ssw_test_seqs(m, 6, 5);
+	KUNIT_EXPECT_FALSE(test, ssw_lru_gen_end(m, l, both));
+	SSW_EXPECT_SEQS(l, 6UL, 6UL);
+	/* A folio of page cache has come, or the generation is the next one already. */
+	ssw_test_seqs(m, 6, 6);
+	list_add(&folio, &l->lrugen.folios[lru_gen_from_seq(6)][LRU_GEN_FILE][0]);
+	KUNIT_EXPECT_FALSE(test, ssw_lru_gen_end(m, l, both));
+	SSW_EXPECT_SEQS(l, 6UL, 6UL);
+	list_del(&folio);
+	/* Page cache may be ahead. */
+	list_add(&folio, &l->lrugen.folios[lru_gen_from_seq(6)][LRU_GEN_ANON][0]);
+	KUNIT_EXPECT_FALSE(test, ssw_lru_gen_end(m, l, both));
+	SSW_EXPECT_SEQS(l, 6UL, 7UL);
+	list_del(&folio);
+	ssw_test_seqs(m, 6, 7);
+	KUNIT_EXPECT_TRUE(test, ssw_lru_gen_end(m, l, anon));
+	SSW_EXPECT_SEQS(l, 7UL, 7UL);
+	/* Without swap, alone */
+	ssw_test_seqs(m, 7, 7);
+	ssw_test_seqs(l, 7, 7);
+	KUNIT_EXPECT_TRUE(test, ssw_lru_gen_end(m, l, file));
+	SSW_EXPECT_SEQS(l, 7UL, 8UL);
+}
+
 static struct kunit_case ssw_gen_cases[] = {
 	KUNIT_CASE(ssw_test_gen_even),
 	KUNIT_CASE(ssw_test_gen_replaced),
@@ -321,6 +388,7 @@ static struct kunit_case ssw_gen_cases[] = {
 	KUNIT_CASE(ssw_test_gen_written),
 	KUNIT_CASE(ssw_test_gen_counts),
 	KUNIT_CASE(ssw_test_gen_shard_folded),
+	KUNIT_CASE(ssw_test_gen_ends),
 	{}
 };
 

@@ -282,4 +282,54 @@ SSW_BODY(lru_gen, debugfs_is_for_all_shards)
 	EXPECT_EQ(0, ssw_write(GEN, was ? "y" : "n"));
 }
 
+/*
+ * Anonymous memory and page cache leave their oldest generation at different times, while others
+ * are made and ended by command: no page is lost, and all are counted.
+ */
+SSW_BODY(lru_gen, types_end_together)
+{
+	const long each = 500, high = 1600, files = 400;
+	const int file = 910;
+	struct ssw_areas areas;
+	bool was = generations();
+	struct mate m[4];
+	int cpu[4];
+
+	NEED_GENERATIONS();
+	NEED_FOUR(cpu);
+	NEED_AREAS(&areas);
+	if (access(GENS, W_OK))
+		SKIP(return, "there is no " GENS);
+	ASSERT_EQ(0, ssw_write(GEN, "y"));
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.high", high * SSW_PAGE));
+	for (int i = 0; i < 4; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], each, false));
+		ASSERT_EQ(0, tell_all(&m[i], STAMP, i));
+		ASSERT_EQ(0, tell(&m[i], FILE_NEW, 0, files, file + i));
+	}
+	for (int round = 0; round < 60; round++) {
+		for (int i = 0; i < 4; i++) {
+			if ((i + round) % 2)
+				ask(&m[i], CHECK, 0, each, i);
+			else
+				ask(&m[i], FILE_READ, 0, files, file + i);
+		}
+		/* A generation may be gone by the time the command comes. */
+		gens_do('+', 0, round % 4 ? "1 0" : "0 0");
+		gens_do('-', 2, round % 3 ? "100 200" : "0 200");
+		for (int i = 0; i < 4; i++)
+			ASSERT_EQ(0, answer(&m[i]));
+	}
+	EXPECT_EQ(0, sums_differ(true));
+	for (int i = 0; i < 4; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
+		EXPECT_EQ(0, mate_end(&m[i]));
+		unlink(ssw_file(file + i));
+	}
+	EXPECT_EQ(0, kills());
+	group_ends(_metadata);
+	EXPECT_EQ(0, ssw_write(GEN, was ? "y" : "n"));
+}
+
 TEST_HARNESS_MAIN
