@@ -329,50 +329,52 @@ static void ssw_test_seqs(struct lruvec *l, unsigned long anon, unsigned long fi
 	l->lrugen.max_seq = max(anon, file) + MIN_NR_GENS;
 }
 
-#define SSW_EXPECT_SEQS(l, anon, file)						\
-	do {									\
-		KUNIT_EXPECT_EQ(test, (l)->lrugen.min_seq[LRU_GEN_ANON], anon);	\
-		KUNIT_EXPECT_EQ(test, (l)->lrugen.min_seq[LRU_GEN_FILE], file);	\
-	} while (0)
+static void ssw_expect_seqs(struct kunit *test, struct lruvec *l, unsigned long anon,
+			    unsigned long file)
+{
+	KUNIT_EXPECT_EQ(test, l->lrugen.min_seq[LRU_GEN_ANON], anon);
+	KUNIT_EXPECT_EQ(test, l->lrugen.min_seq[LRU_GEN_FILE], file);
+}
 
 /* However the memcg's lruvec changes meanwhile, anonymous memory is not ahead of page cache. */
 static void ssw_test_gen_ends(struct kunit *test)
 {
 	struct lruvec *m = ssw_test_lruvec(test), *l = ssw_test_lruvec(test);
-	static const bool both[] = { true, true }, anon[] = { true, false }, file[] = { false, true };
+	static const bool both[] = { true, true };
+	static const bool anon[] = { true, false }, file[] = { false, true };
 	LIST_HEAD(folio);
 
 	ssw_test_seqs(m, 5, 5);
 	ssw_test_seqs(l, 5, 5);
 	KUNIT_EXPECT_TRUE(test, ssw_lru_gen_end(m, l, both));
-	SSW_EXPECT_SEQS(l, 6UL, 6UL);
+	ssw_expect_seqs(test, l, 6, 6);
 	/* Others have not: it is done already. */
 	KUNIT_EXPECT_TRUE(test, ssw_lru_gen_end(m, l, both));
-	SSW_EXPECT_SEQS(l, 6UL, 6UL);
+	ssw_expect_seqs(test, l, 6, 6);
 	/* Between the two writes of another CPU, which is done */
 	ssw_test_seqs(l, 6, 6);
 	ssw_test_seqs(m, 6, 5);
 	KUNIT_EXPECT_FALSE(test, ssw_lru_gen_end(m, l, both));
-	SSW_EXPECT_SEQS(l, 6UL, 6UL);
+	ssw_expect_seqs(test, l, 6, 6);
 	/* A folio of page cache has come, or the generation is the next one already. */
 	ssw_test_seqs(m, 6, 6);
 	list_add(&folio, &l->lrugen.folios[lru_gen_from_seq(6)][LRU_GEN_FILE][0]);
 	KUNIT_EXPECT_FALSE(test, ssw_lru_gen_end(m, l, both));
-	SSW_EXPECT_SEQS(l, 6UL, 6UL);
+	ssw_expect_seqs(test, l, 6, 6);
 	list_del(&folio);
 	/* Page cache may be ahead. */
 	list_add(&folio, &l->lrugen.folios[lru_gen_from_seq(6)][LRU_GEN_ANON][0]);
 	KUNIT_EXPECT_FALSE(test, ssw_lru_gen_end(m, l, both));
-	SSW_EXPECT_SEQS(l, 6UL, 7UL);
+	ssw_expect_seqs(test, l, 6, 7);
 	list_del(&folio);
 	ssw_test_seqs(m, 6, 7);
 	KUNIT_EXPECT_TRUE(test, ssw_lru_gen_end(m, l, anon));
-	SSW_EXPECT_SEQS(l, 7UL, 7UL);
+	ssw_expect_seqs(test, l, 7, 7);
 	/* Without swap, alone */
 	ssw_test_seqs(m, 7, 7);
 	ssw_test_seqs(l, 7, 7);
 	KUNIT_EXPECT_TRUE(test, ssw_lru_gen_end(m, l, file));
-	SSW_EXPECT_SEQS(l, 7UL, 8UL);
+	ssw_expect_seqs(test, l, 7, 8);
 }
 
 static struct kunit_case ssw_gen_cases[] = {
