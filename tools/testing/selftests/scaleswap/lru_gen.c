@@ -290,6 +290,7 @@ SSW_BODY(lru_gen, types_end_together)
 {
 	const long each = 500, high = 1600, files = 400;
 	const int file = 910;
+	int made = 0, ended = 0;
 	struct ssw_areas areas;
 	bool was = generations();
 	struct mate m[4];
@@ -316,11 +317,14 @@ SSW_BODY(lru_gen, types_end_together)
 				ask(&m[i], FILE_READ, 0, files, file + i);
 		}
 		/* A generation may be gone by the time the command comes. */
-		gens_do('+', 0, round % 4 ? "1 0" : "0 0");
-		gens_do('-', 2, round % 3 ? "100 200" : "0 200");
+		made += !gens_do('+', 0, round % 4 ? "1 0" : "0 0");
+		ended += !gens_do('-', 2, round % 3 ? "100 200" : "0 200");
 		for (int i = 0; i < 4; i++)
 			ASSERT_EQ(0, answer(&m[i]));
 	}
+	TH_LOG("on all nodes generations were made %d times, and evicted %d times", made, ended);
+	EXPECT_LT(0, made);
+	EXPECT_LT(0, ended);
 	EXPECT_EQ(0, sums_differ(true));
 	for (int i = 0; i < 4; i++) {
 		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
