@@ -140,7 +140,7 @@ SSW_BODY(lru_gen, min_ttl_is_for_all_shards)
 	ASSERT_EQ(0, tell(&hog, NODE, 0, 0, node));
 	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", hog.pid);
 	ASSERT_EQ(0, ssw_write(path, "1000"));
-	locked = crowd(&hog, room, m, cold);
+	locked = crowd(&hog, node, room, m, cold);
 	ASSERT_LT(0, locked);
 	/* A time that has passed for all pages, and then one that has for none */
 	for (int young = 0; young < 2; young++) {

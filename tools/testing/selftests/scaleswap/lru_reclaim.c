@@ -619,7 +619,7 @@ SSW_BODY(lru_reclaim, kswapd_takes_from_all)
 	}
 	ASSERT_TRUE(mate_start(&hog, cpu[0], room, false));
 	ASSERT_EQ(0, tell(&hog, NODE, 0, 0, node));
-	locked = crowd(&hog, room, m, cold);
+	locked = crowd(&hog, node, room, m, cold);
 	ASSERT_LT(0, locked);
 	for (long at = 0; at < cold; at += 50)
 		for (int i = 0; i < 4; i++)

@@ -638,21 +638,44 @@ int mate_end(struct mate *m)
 	return status;
 }
 
+/* Free pages of ZONE_MOVABLE on a node; 0 if it has no such zone. */
+static long movable_free(int node)
+{
+	char line[256], zone[32];
+	bool here = false;
+	long pages = 0;
+	int n;
+	FILE *f = fopen("/proc/zoneinfo", "r");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "Node %d, zone %31s", &n, zone) == 2)
+			here = n == node && !strcmp(zone, "Movable");
+		else if (here && sscanf(line, " pages free %ld", &pages) == 1)
+			break;
+	}
+	if (f)
+		fclose(f);
+	return pages;
+}
+
 /*
- * Fill a node that has @room free pages: @hog locks most of them, and four processes stamp @cold
+ * Fill @node, which has @room free pages: @hog locks most of them, and four processes stamp @cold
  * each, in turns, with their number from 1. Returns how many are locked, or -1.
  *
  * Page tables come from the zone below ZONE_MOVABLE, which fills up first. If the zone below has
  * locked pages only, nothing can be reclaimed there, and a process is killed. So the locked
- * ones come first: the cold pages come to that zone then.
+ * ones come first, and fill ZONE_MOVABLE: the cold pages come to the zone below. Reclaim for that
+ * zone alone moves pages of ZONE_MOVABLE to the front of their list, as on the base kernel.
  */
-long crowd(struct mate *hog, long room, struct mate m[4], long cold)
+long crowd(struct mate *hog, int node, long room, struct mate m[4], long cold)
 {
 	long locked = 0;
 
-	for (; locked < room - cold * 11 / 2; locked += 200)
-		if (tell(hog, LOCK_NEW, locked, 200, 7))
+	while (locked < room - cold * 11 / 2 || movable_free(node) > cold / 4) {
+		if (locked + 200 > room || tell(hog, LOCK_NEW, locked, 200, 7))
 			return -1;
+		locked += 200;
+	}
 	for (long at = 0; at < cold; at += 50)
 		for (int i = 0; i < 4; i++)
 			if (tell(&m[i], STAMP, at, 50, i + 1))

@@ -93,7 +93,7 @@ long answer(struct mate *m);
 long tell(struct mate *m, int op, size_t from, size_t n, long arg);
 long tell_all(struct mate *m, int op, long arg);
 int mate_end(struct mate *m);
-long crowd(struct mate *hog, long room, struct mate m[4], long cold);
+long crowd(struct mate *hog, int node, long room, struct mate m[4], long cold);
 
 /*
  * --- areas whose writes are done when they are submitted ------------------
