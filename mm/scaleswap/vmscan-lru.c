@@ -307,7 +307,7 @@ static bool ssw_targets_level(const struct scaleswap_targets *targets,
  * @shards: its shards, or NULL
  * @own: number of the CPU's own shard, UINT_MAX if that does not matter
  * @first: number of the shard to begin with, by list; UINT_MAX if there is none
- * @behind: how old the oldest pages of @first were, if it was found to have the oldest of all
+ * @age: age of the oldest pages of @first, if it was found to have the oldest of all
  * @left: pages that are still to be scanned
  */
 struct ssw_reclaim {
@@ -315,7 +315,7 @@ struct ssw_reclaim {
 	struct scaleswap_shards *shards;
 	unsigned int own;
 	unsigned int first[LRU_UNEVICTABLE];
-	unsigned int behind[LRU_UNEVICTABLE];
+	unsigned int age[LRU_UNEVICTABLE];
 	struct scaleswap_targets left;
 };
 
@@ -371,23 +371,33 @@ static bool ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, unsigned in
 	return true;
 }
 
+/* The age of the oldest pages of a list of a shard */
+static unsigned int ssw_shrink_age_of(const struct ssw_reclaim *r, unsigned int id,
+				      enum lru_list lru)
+{
+	struct lruvec *l = ssw_lru_list(r->mlruvec, r->shards, id);
+
+	return READ_ONCE(ssw_lru_age(l, r->shards, lru)->oldest);
+}
+
 /*
- * Check whether the shard to begin with still has the oldest pages of a list. kswapd, and a CPU
- * that has no pages of its own, look at all shards to find these. They do so again when they
- * get to pages that are newer.
+ * Check whether the shard to begin with still has pages of a list as old as were found there.
+ * kswapd, and a CPU that has no pages of its own, look at all shards to find the oldest ones. They
+ * do so again when they get to pages that are newer.
  */
 static bool ssw_shrink_stays(const struct ssw_reclaim *r, enum lru_list lru, int zone_idx)
 {
+	unsigned int id = r->first[lru];
 	struct lruvec *mine, *first;
 
-	if (r->first[lru] == UINT_MAX)
+	if (id == UINT_MAX)
 		return false;
 	mine = r->own == UINT_MAX ? NULL : ssw_lru_list(r->mlruvec, r->shards, r->own);
 	if (mine && ssw_lru_pages(mine, lru, zone_idx))
 		return false;
-	first = ssw_lru_list(r->mlruvec, r->shards, r->first[lru]);
+	first = ssw_lru_list(r->mlruvec, r->shards, id);
 	return ssw_lru_pages(first, lru, zone_idx) && !ssw_lru_has_next(first, lru) &&
-	       ssw_lru_behind(first, lru) >= r->behind[lru];
+	       (int)(ssw_shrink_age_of(r, id, lru) - r->age[lru]) <= 0;
 }
 
 /* Set for each list that has something left to scan the shard to begin with. */
@@ -414,8 +424,7 @@ static void ssw_shrink_begin(struct ssw_reclaim *r, struct scan_control *sc)
 		id = ssw_lru_begin(r->mlruvec, r->shards, lru, r->own, zone_idx);
 		r->first[lru] = id;
 		if (id != UINT_MAX)
-			r->behind[lru] = ssw_lru_behind(ssw_lru_list(r->mlruvec, r->shards, id),
-							lru);
+			r->age[lru] = ssw_shrink_age_of(r, id, lru);
 	}
 }
 

@@ -104,42 +104,31 @@ static int trace_read(struct reclaimed *r, int node)
 	return 0;
 }
 
-/*
- * A CPU that has only anonymous pages, and no swap, takes page cache: from all CPUs' shards
- * alike, not from the next one's alone.
- */
-SSW_BODY(lru_reclaim, cache_of_all_gives_way)
+/* Processes 1 to 3 read files of @files pages, @piece by turns: pages of all are equally old. */
+static void three_caches(struct __test_metadata *_metadata, struct mate m[4], const int cpu[4],
+			 long files, long piece)
 {
-	const long files = 900, taken = 900, piece = 30;
-	long lost[4] = {}, sum = 0;
-	int cpu[4], node;
-	struct mate m[4];
+	int node = ssw_node_of(cpu[0]);
 
-	NEED_SHARDS();
-	NEED_FOUR(cpu);
-	if (ssw_start(SSW_NEED_DIR))
-		SKIP(return, "%s", ssw_start(SSW_NEED_DIR));
-	node = ssw_node_of(cpu[0]);
-	ASSERT_EQ(0, cg_fresh());
-	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.swap.max", 0));
 	for (int i = 0; i < 4; i++) {
 		ASSERT_TRUE(mate_start(&m[i], cpu[i], 3000, false));
 		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
 		if (i)
 			unlink(ssw_file(910 + i));
 	}
-	/* By turns: pages of all are equally old. */
 	for (long at = 0; at < files; at += piece)
 		for (int i = 1; i < 4; i++)
 			ASSERT_EQ(0, tell(&m[i], FILE_NEW, at, piece, 910 + i));
 	for (int i = 1; i < 4; i++)
 		EXPECT_EQ(files, file_cached(910 + i, files));
-	/* Full from here on. */
-	ASSERT_EQ(0, tell(&m[0], STAMP, 0, 500, 1));
-	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", cg(GROUP, "memory.current", NULL)));
-	for (long at = 0; at < taken; at += piece)
-		ASSERT_EQ(0, tell(&m[0], STAMP, 500 + at, piece, 1));
-	EXPECT_EQ(0, kills());
+}
+
+/* They lost at least @least pages, none much more than another. */
+static void three_lost_alike(struct __test_metadata *_metadata, struct mate m[4], long files,
+			     long least)
+{
+	long lost[4] = {}, sum = 0;
+
 	show_group();
 	for (int i = 1; i < 4; i++) {
 		lost[i] = files - file_cached(910 + i, files);
@@ -147,20 +136,68 @@ SSW_BODY(lru_reclaim, cache_of_all_gives_way)
 	}
 	TH_LOG("CPUs lost %ld, %ld and %ld of %ld pages of files each", lost[1], lost[2], lost[3],
 	       files);
-	EXPECT_LE(taken - OWN, sum);
+	EXPECT_LE(least, sum);
 	for (int i = 1; i < 4; i++) {
 		EXPECT_LE(sum / 6, lost[i]);
 		EXPECT_GE(sum / 2, lost[i]);
-	}
-	for (int i = 0; i < 4; i++) {
-		if (i) {
-			EXPECT_EQ(0, tell(&m[i], FILE_READ, 0, files, 910 + i));
-			unlink(ssw_file(910 + i));
-		} else {
-			EXPECT_EQ(0, tell(&m[0], CHECK, 0, 500 + taken, 1));
-		}
+		EXPECT_EQ(0, tell(&m[i], FILE_READ, 0, files, 910 + i));
+		unlink(ssw_file(910 + i));
 		EXPECT_EQ(0, mate_end(&m[i]));
 	}
+}
+
+/*
+ * A CPU that has only anonymous pages, and no swap, takes page cache: from all CPUs' shards
+ * alike, not from the next one's alone.
+ */
+SSW_BODY(lru_reclaim, cache_of_all_gives_way)
+{
+	const long files = 900, taken = 900, piece = 30;
+	struct mate m[4];
+	int cpu[4];
+
+	NEED_SHARDS();
+	NEED_FOUR(cpu);
+	if (ssw_start(SSW_NEED_DIR))
+		SKIP(return, "%s", ssw_start(SSW_NEED_DIR));
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.swap.max", 0));
+	three_caches(_metadata, m, cpu, files, piece);
+	/* Full from here on. */
+	ASSERT_EQ(0, tell(&m[0], STAMP, 0, 500, 1));
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", cg(GROUP, "memory.current", NULL)));
+	for (long at = 0; at < taken; at += piece)
+		ASSERT_EQ(0, tell(&m[0], STAMP, 500 + at, piece, 1));
+	EXPECT_EQ(0, kills());
+	three_lost_alike(_metadata, m, files, taken - OWN);
+	EXPECT_EQ(0, tell(&m[0], CHECK, 0, 500 + taken, 1));
+	EXPECT_EQ(0, mate_end(&m[0]));
+	group_ends(_metadata);
+}
+
+/*
+ * So does a lower limit, of which a large part is reclaimed at once: it gets to another shard when
+ * pages of the first one are newer than those of others.
+ */
+SSW_BODY(lru_reclaim, lower_limit_takes_from_all)
+{
+	const long files = 2100, taken = 2100, piece = 30;
+	struct mate m[4];
+	int cpu[4];
+
+	NEED_SHARDS();
+	NEED_FOUR(cpu);
+	if (ssw_start(SSW_NEED_DIR))
+		SKIP(return, "%s", ssw_start(SSW_NEED_DIR));
+	ASSERT_EQ(0, cg_fresh());
+	three_caches(_metadata, m, cpu, files, piece);
+	/* This CPU has no pages of page cache. */
+	ssw_pin(cpu[0]);
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max",
+				    cg(GROUP, "memory.current", NULL) - taken * SSW_PAGE));
+	EXPECT_EQ(0, kills());
+	three_lost_alike(_metadata, m, files, taken - OWN);
+	EXPECT_EQ(0, mate_end(&m[0]));
 	group_ends(_metadata);
 }
 
