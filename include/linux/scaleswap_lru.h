@@ -201,6 +201,7 @@ DECLARE_STATIC_KEY_FALSE(scaleswap_lru_key);
 void __scaleswap_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages);
 struct list_head *__scaleswap_lru_tail(struct lruvec *lruvec, enum lru_list lru);
 struct list_head *__scaleswap_lru_last(struct lruvec *lruvec, enum lru_list lru);
+void __scaleswap_lru_front(struct lruvec *lruvec, enum lru_list lru);
 bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_head **tail,
 			  unsigned long scanned);
 
@@ -373,6 +374,23 @@ static inline struct list_head *scaleswap_lru_tail(struct lruvec *lruvec, enum l
 	if (!scaleswap_lru_on())
 		return &lruvec->lists[lru];
 	return __scaleswap_lru_tail(lruvec, lru);
+}
+
+/**
+ * scaleswap_lru_front - return where to put folios that leave a list after all others
+ * @lruvec: lruvec of a shard or a memcg's
+ * @lru: list, not the unevictable one
+ *
+ * For those that are moved there within the list, and so do not join it.
+ *
+ * Context: under @lruvec's lock.
+ * Return: the list to whose head the folios go.
+ */
+static inline struct list_head *scaleswap_lru_front(struct lruvec *lruvec, enum lru_list lru)
+{
+	if (scaleswap_lru_on())
+		__scaleswap_lru_front(lruvec, lru);
+	return &lruvec->lists[lru];
 }
 
 /**
@@ -661,6 +679,11 @@ static inline unsigned long *scaleswap_lru_resize(struct lruvec *lruvec, int zid
 }
 
 static inline struct list_head *scaleswap_lru_tail(struct lruvec *lruvec, enum lru_list lru)
+{
+	return &lruvec->lists[lru];
+}
+
+static inline struct list_head *scaleswap_lru_front(struct lruvec *lruvec, enum lru_list lru)
 {
 	return &lruvec->lists[lru];
 }

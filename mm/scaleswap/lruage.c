@@ -176,6 +176,20 @@ struct list_head *__scaleswap_lru_last(struct lruvec *lruvec, enum lru_list lru)
 }
 
 /*
+ * Reclaim for a lower zone moves all pages of higher ones there. Without this, their age would be
+ * that of the page that was the last to join this shard, perhaps long ago, and this shard would lose
+ * all of them before another one lost any.
+ */
+void __scaleswap_lru_front(struct lruvec *lruvec, enum lru_list lru)
+{
+	struct scaleswap_shards *shards;
+	struct ssw_ages a;
+
+	if (ssw_ages_of(lruvec, lru, &a, &shards))
+		ssw_ages_begin(&a, READ_ONCE(shards->seq[lru]));
+}
+
+/*
  * Pages of the next part are newer than those that the caller has looked at, and there may be older
  * ones in another shard. So a batch ends here, unless it would be a small one.
  *

@@ -245,6 +245,35 @@ static void ssw_test_ages_batch(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 0));
 }
 
+/* Pages that are moved to the front are as old as those that join now, not as those that did last. */
+static void ssw_test_ages_front(struct kunit *test)
+{
+	struct ssw_test_lru *t = ssw_test_lru(test);
+	struct lruvec *lruvec = &t->shard[1]->lruvec;
+	LIST_HEAD(moved);
+	int i;
+
+	for (i = 0; i < 8; i++)
+		ssw_test_join(t, 1, &t->page[i]);
+	for (; t->shards->seq[SSW_TEST_LRU] < 3; i++)
+		ssw_test_join(t, 2, &t->page[i]);
+	KUNIT_EXPECT_EQ(test, ssw_lru_behind(lruvec, SSW_TEST_LRU), 3);
+	for (i = 0; i < 4; i++)
+		list_move(&t->page[i].lru, &moved);
+	__scaleswap_lru_front(lruvec, SSW_TEST_LRU);
+	list_splice(&moved, &lruvec->lists[SSW_TEST_LRU]);
+	/* The others are older. */
+	KUNIT_EXPECT_EQ(test, ssw_lru_behind(lruvec, SSW_TEST_LRU), 3);
+	for (; i < 8; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, __scaleswap_lru_tail(lruvec, SSW_TEST_LRU)->prev,
+				    &t->page[i].lru);
+		ssw_test_leave(t, &t->page[i]);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, __scaleswap_lru_tail(lruvec, SSW_TEST_LRU)->prev,
+			    &t->page[0].lru);
+	KUNIT_EXPECT_EQ(test, ssw_lru_behind(lruvec, SSW_TEST_LRU), 0);
+}
+
 /* An age is a part of all pages, however many CPUs they are from. */
 static void ssw_test_ages_by_size(struct kunit *test)
 {
@@ -269,6 +298,7 @@ static struct kunit_case ssw_test_lruage_cases[] = {
 	KUNIT_CASE(ssw_test_ages_idle),
 	KUNIT_CASE(ssw_test_ages_last),
 	KUNIT_CASE(ssw_test_ages_batch),
+	KUNIT_CASE(ssw_test_ages_front),
 	KUNIT_CASE(ssw_test_ages_by_size),
 	{}
 };
