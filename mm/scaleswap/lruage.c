@@ -191,7 +191,8 @@ void __scaleswap_lru_front(struct lruvec *lruvec, enum lru_list lru)
 
 /*
  * Pages of the next part are newer than those that the caller has looked at, and there may be older
- * ones in another shard. So a batch ends here, unless it would be a small one.
+ * ones in another shard. So a batch ends here, unless it would be a small one. It also ends, however
+ * small, if no page is left of the age that comes next: those of the part after it are much newer.
  *
  * It also ends after pages that shall leave before all others. These are often few, that were
  * written and are freed now, while the next part may be that of the newest pages. These would be
@@ -202,6 +203,7 @@ bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_
 {
 	struct scaleswap_shards *shards;
 	struct ssw_ages a;
+	unsigned int was;
 
 	if (!ssw_ages_of(lruvec, lru, &a, &shards))
 		return false;
@@ -211,7 +213,10 @@ bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_
 		return false;
 	if (scanned >= SCALESWAP_LRU_BATCH / 2)
 		return false;
+	was = a.age->oldest;
 	*tail = __scaleswap_lru_tail(lruvec, lru);
+	if (scanned && a.age->oldest - was > 1)
+		return false;
 	return !list_empty(*tail);
 }
 

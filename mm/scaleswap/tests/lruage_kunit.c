@@ -245,6 +245,29 @@ static void ssw_test_ages_batch(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 0));
 }
 
+/* A batch ends, however small, before pages that are not of the next age. */
+static void ssw_test_ages_gap(struct kunit *test)
+{
+	struct ssw_test_lru *t = ssw_test_lru(test);
+	struct lruvec *lruvec = &t->shard[1]->lruvec;
+	struct list_head *tail;
+	int i, nr;
+
+	for (nr = 0; t->shards->seq[SSW_TEST_LRU] < 3; nr++)
+		ssw_test_join(t, 1, &t->page[nr]);
+	tail = __scaleswap_lru_tail(lruvec, SSW_TEST_LRU);
+	for (i = 0; i < nr; i++) {
+		if (t->page[i].seq <= 1)
+			ssw_test_leave(t, &t->page[i]);
+	}
+	KUNIT_EXPECT_TRUE(test, list_empty(tail));
+	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 1));
+	/* The next batch begins there. */
+	KUNIT_EXPECT_TRUE(test, ssw_test_tail_is_right(test, t, 1));
+	tail = __scaleswap_lru_tail(lruvec, SSW_TEST_LRU);
+	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 0));
+}
+
 /* Pages that are moved to the front are as old as those that join now, not as those that did last. */
 static void ssw_test_ages_front(struct kunit *test)
 {
@@ -298,6 +321,7 @@ static struct kunit_case ssw_test_lruage_cases[] = {
 	KUNIT_CASE(ssw_test_ages_idle),
 	KUNIT_CASE(ssw_test_ages_last),
 	KUNIT_CASE(ssw_test_ages_batch),
+	KUNIT_CASE(ssw_test_ages_gap),
 	KUNIT_CASE(ssw_test_ages_front),
 	KUNIT_CASE(ssw_test_ages_by_size),
 	{}
