@@ -283,7 +283,7 @@ MUTANTS = {
     "lru-one-for-all-lists": ("mm/scaleswap/vmscan-lru.c", "		if (skipped && r->first[LRU_INACTIVE_FILE] != UINT_MAX) {\n"
                               "			r->first[lru] = r->first[LRU_INACTIVE_FILE];",
                               "		if (lru && r->first[LRU_INACTIVE_ANON] != UINT_MAX) {\n"
-                              "			r->first[lru] = r->first[LRU_INACTIVE_ANON];", "lru/lru_order.*"),
+                              "			r->first[lru] = r->first[LRU_INACTIVE_ANON];", "lru/lru_reclaim.both_sorts*"),
     "lru-own-aged-first": ("mm/scaleswap/vmscan-lru.c", "		id = ssw_lru_begin(l, r->shards, LRU_ACTIVE_ANON, r->own, sc->reclaim_idx);",
                            "		id = ssw_lru_own();", "lru/lru_order.*"),
     "lru-own-last": ("mm/scaleswap/vmscan-lru.c", "	if (!ssw_lru_before(other, mine, lru, zone_idx))\n		return own;",
