@@ -114,8 +114,9 @@ def setting(p, cpus):
 
 # --- what is needed -------------------------------------------------------------------
 
-def prepare(work, parts, no_build, columns=COLUMNS):
-    """Kernels, root, workloads; {kernel: what it is}."""
+def prepare(work, parts, no_build, columns=None):
+    """Kernels, root, workloads; {kernel: what it is}. Without `columns`, those of this module, which others set."""
+    columns = columns or COLUMNS
     names = sorted({columns[c]["prefix"] + p["config"] for p in parts.values() for c in p["columns"]})
     if not no_build:
         b.step("deps.sh")
