@@ -23,7 +23,7 @@ MAKEOVERRIDES =
 # The scripts take a lock and run the kernel's own parallel make.
 .NOTPARALLEL:
 .PHONY: help deps tree kernel boot demo test test-debug test-upstream test-model longrun lockless mutate check prefixes \
-	bench bench-demo bench-fault bench-parallel export deb refresh clean
+	bench bench-demo bench-evict bench-fault bench-parallel export deb refresh clean
 
 help:
 	@echo 'ScaleSwap: per-core swap for the Linux kernel (base: $(shell sed -n s/^version=//p BASE))'
@@ -43,6 +43,7 @@ help:
 	@echo '  make bench       instructions a page, locks, throughput, full areas (BENCH="options of bench/scale.py")'
 	@echo '  make bench-parallel  how swap scales to 128 CPUs, in simulated parallel time (BENCH="options of bench/parallel.py")'
 	@echo '  make bench-fault what a fault that waits for NVMe costs (BENCH="options of bench/fault.py")'
+	@echo '  make bench-evict what reclaim in the faulting task costs (BENCH="options of bench/evict.py")'
 	@echo '  make bench-demo  the demo in rounds: base kernel, off, on in turns (BENCH="options of bench/demo.py")'
 	@echo '                   raw results of all: bench/results; what came out: bench/README.md'
 	@echo
@@ -117,6 +118,9 @@ bench-parallel: tree
 
 bench-fault: tree
 	@bench/fault.py $(BENCH)
+
+bench-evict: tree
+	@bench/evict.py $(BENCH)
 
 bench-demo: tree
 	@bench/demo.py --full $(BENCH)

@@ -223,7 +223,7 @@ def read_counts(path):
 # --- one guest ------------------------------------------------------------------------
 
 def measure(work, p, part, column, cpus, nr, log):
-    """Boot a guest; its result, or {"error": why}."""
+    """Boot a guest; its result, or {"error": why}. `guest` and `what` of a part: another script, and its part."""
     c = COLUMNS[column]
     p = setting(p, cpus)
     kernel = c["prefix"] + p["config"]
@@ -232,7 +232,7 @@ def measure(work, p, part, column, cpus, nr, log):
     nvme = p["device"] == "nvme" or multi and p.get("nvme_at_2")
     options = {k: v for k, v in p.items() if k not in ("config", "columns", "rounds", "mem", "shift", "plugin")}
     options["area_mb"] = p["total_mb"] // cpus
-    options.update(part=part, how=c["how"], mglru=c.get("mglru", False), bio_pages=c.get("bio_pages"), seed=nr + 1, device="nvme" if nvme else p["device"])
+    options.update(part=p.get("what", part), how=c["how"], mglru=c.get("mglru", False), bio_pages=c.get("bio_pages"), seed=nr + 1, device="nvme" if nvme else p["device"])
     command = [f"{b.ROOT}/scripts/guest/boot.py", "--kernel", f"{work}/{kernel}", "--cpus", str(cpus),
                "--mem", str(p["mem"]), "--initramfs", f"{work}/root.cpio",
                "--add", f"{work}/swapload:/ssw/swapload", "--add", f"{b.ROOT}/bench/guest/demo.py:/ssw/demo.py",
@@ -247,7 +247,9 @@ def measure(work, p, part, column, cpus, nr, log):
     if p.get("plugin"):
         function_map(f"{work}/{kernel}.map", f"{work}/{kernel}.functions")
         command += ["--qemu", f"-plugin {work}/insncount.so,map={work}/{kernel}.functions,out={counts}"]
-    command += [f"{b.ROOT}/bench/guest/scale.py", json.dumps(options)]
+    if "guest" in p:
+        command += ["--add", f"{b.ROOT}/bench/guest/scale.py:/ssw/scale.py"]
+    command += [f"{b.ROOT}/bench/guest/{p.get('guest', 'scale.py')}", json.dumps(options)]
     result = run_guest(command, log)
     if "error" in result:
         return result

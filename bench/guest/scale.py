@@ -214,11 +214,12 @@ def part_locks(o):
     areas_on(o, devs)
     make_group(GROUP, o["max_mb"])
     # fills the slot caches, clusters and tables once: a system that has run for a while
-    warm = load(o, o["seed"] + 1000, ["fill", "mix"])
+    workers = o.get("workers", "--procs")
+    warm = load(o, o["seed"] + 1000, ["fill", "mix"], workers=workers)
     before = g.vmstat(), g.areas(), counters()
     g.lock_reset()
     start = time.monotonic()
-    run = load(o, o["seed"], ["fill", f"mix:{o['passes']}"])
+    run = load(o, o["seed"], ["fill", f"mix:{o['passes']}"], workers=workers)
     seconds = time.monotonic() - start
     locks, works = g.lock_stat()
     if not works:
@@ -229,7 +230,7 @@ def part_locks(o):
         "seconds": round(seconds, 3), "workload": run["command"], "verified": run["checked"]["verified"],
         "wrong": run["checked"]["wrong"], "warmed_up": warm["checked"]["verified"],
         "vmstat": {k: v for k, v in moved.items() if v and k.startswith(
-            ("pswp", "swp", "pgsteal", "pgscan", "pgmaj", "pgfault", "allocstall", "swap_ra", "workingset", "zsw"))},
+            ("pswp", "swp", "pgsteal", "pgscan", "pgmaj", "pgfault", "allocstall", "swap_ra", "workingset", "zsw", "nr_tlb"))},
         "locks": pick(locks, names), "all_wait_us": round(sum(v[3] for v in locks.values()), 1), "classes": names, "control": control,
         "most_contended": [[k, v[1], v[0], v[2][:12]] for k, v in
                            sorted(locks.items(), key=lambda x: -x[1][0])[:16]],

@@ -13,7 +13,8 @@
  * as the faults, F being the number of faults the kernel counted for the worker: an
  * access without a fault is two orders of magnitude faster than one with a fault, so
  * they do not mix. Nothing is traced, no system call is added. Likewise for the faults
- * that had to wait for a read ("major"), which are the slowest of them.
+ * that had to wait for a read ("major"), which are the slowest of them. With --cpu-time it
+ * reads the clock of its own time on a CPU instead, which costs a system call.
  *
  * Exit status: 0 all is right, 1 wrong pages, 2 it could not run, or a worker was killed.
  */
@@ -77,7 +78,7 @@ struct result {
 
 static struct {
 	unsigned int workers, first_cpu;
-	bool threads;
+	bool threads, cpu_time;
 	size_t pages;
 	bool parts;		/* some phase is a part of a pass, so pages differ in generation */
 	uint64_t seed;
@@ -136,6 +137,17 @@ static uint64_t now_ns(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* What an access is timed with: the time stamp counter, or nanoseconds. */
+static inline uint64_t ticks(void)
+{
+	struct timespec ts;
+
+	if (!opt.cpu_time)
+		return tsc();
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
@@ -291,12 +303,12 @@ static void run_phase(const struct phase *p, unsigned int nr, char *base, unsign
 				continue;
 			w = (uint64_t *)(base + page * PAGE);
 			g = gens ? &gens[page] : gen;
-			t = tsc();
+			t = ticks();
 			if (writes)
 				w[TOUCH_WORD] = i;
 			else
 				(void)w[TOUCH_WORD];
-			t = tsc() - t;
+			t = ticks() - t;
 			r->hist[bucket(t)]++;
 			r->touches++;
 			if (p->kind != FILL) {
@@ -515,6 +527,8 @@ static void print_phase(const struct phase *p, uint64_t ns, uint64_t in, uint64_
 			per_tick += (double)(r->end_ns - r->start_ns) /
 				    (r->end_tsc - r->start_tsc) / opt.workers;
 		}
+		if (opt.cpu_time)
+			per_tick = 1;
 		ns = end - start;
 		for (unsigned int i = 0; i < opt.workers; i++) {
 			touches += results[i].touches;
@@ -704,7 +718,7 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: swapload --procs N | --threads N --pages PER-WORKER [--seed S] [--cgroup DIR]\n"
-		"                [--cgroup-each DIR] [--read-before FILE] [--lock-stat FILE] PHASE...\n"
+		"                [--cgroup-each DIR] [--read-before FILE] [--lock-stat FILE] [--cpu-time] PHASE...\n"
 		"       swapload --cpu C --fill-area SYSFS-DIR\n"
 		"PHASE is KIND[:PASSES][/PART][@WINDOW][=NAME]; each pass is over 1/PART of the pages; KIND is\n"
 		"  fill     write every page, in order     read     read every page, in order\n"
@@ -783,6 +797,10 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (strncmp(argv[i], "--", 2)) {
 			add_phase(argv[i]);
+			continue;
+		}
+		if (!strcmp(argv[i], "--cpu-time")) {
+			opt.cpu_time = true;
 			continue;
 		}
 		if (i + 1 == argc)
