@@ -307,7 +307,7 @@ static bool ssw_targets_level(const struct scaleswap_targets *targets,
  * @shards: its shards, or NULL
  * @own: number of the CPU's own shard, UINT_MAX if that does not matter
  * @first: number of the shard to begin with, by list; UINT_MAX if there is none
- * @age: age of the oldest pages of @first, if it was found to have the oldest of all
+ * @seq: age of the oldest pages of @first, if it was found to have the oldest of all
  * @left: pages that are still to be scanned
  */
 struct ssw_reclaim {
@@ -315,7 +315,7 @@ struct ssw_reclaim {
 	struct scaleswap_shards *shards;
 	unsigned int own;
 	unsigned int first[LRU_UNEVICTABLE];
-	unsigned int age[LRU_UNEVICTABLE];
+	unsigned int seq[LRU_UNEVICTABLE];
 	struct scaleswap_targets left;
 };
 
@@ -372,8 +372,8 @@ static bool ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, unsigned in
 }
 
 /* The age of the oldest pages of a list of a shard */
-static unsigned int ssw_shrink_age_of(const struct ssw_reclaim *r, unsigned int id,
-				      enum lru_list lru)
+static unsigned int ssw_shrink_tail_seq(const struct ssw_reclaim *r, unsigned int id,
+					enum lru_list lru)
 {
 	struct lruvec *l = ssw_lru_list(r->mlruvec, r->shards, id);
 
@@ -397,7 +397,7 @@ static bool ssw_shrink_stays(const struct ssw_reclaim *r, enum lru_list lru, int
 		return false;
 	first = ssw_lru_list(r->mlruvec, r->shards, id);
 	return ssw_lru_pages(first, lru, zone_idx) && !ssw_lru_has_next(first, lru) &&
-	       (int)(ssw_shrink_age_of(r, id, lru) - r->age[lru]) <= 0;
+	       (int)(ssw_shrink_tail_seq(r, id, lru) - r->seq[lru]) <= 0;
 }
 
 /* Set for each list that has something left to scan the shard to begin with. */
@@ -424,7 +424,7 @@ static void ssw_shrink_begin(struct ssw_reclaim *r, struct scan_control *sc)
 		id = ssw_lru_begin(r->mlruvec, r->shards, lru, r->own, zone_idx);
 		r->first[lru] = id;
 		if (id != UINT_MAX)
-			r->age[lru] = ssw_shrink_age_of(r, id, lru);
+			r->seq[lru] = ssw_shrink_tail_seq(r, id, lru);
 	}
 }
 

@@ -277,7 +277,7 @@ MUTANTS = {
                         "kunit/*"),
     "lru-front-is-stale": ("mm/scaleswap/lruage.c", "	if (ssw_ages_of(lruvec, lru, &a, &shards))\n		ssw_ages_begin(", "	if (ssw_ages_of(lruvec, lru, &a, &shards) && 0)\n		ssw_ages_begin(",
                            "kunit/*"),
-    "lru-stays-for-ever": ("mm/scaleswap/vmscan-lru.c", " &&\n	       (int)(ssw_shrink_age_of(r, id, lru) - r->age[lru]) <= 0;", ";", "lru/lru_reclaim.lower_limit*"),
+    "lru-stays-for-ever": ("mm/scaleswap/vmscan-lru.c", " &&\n	       (int)(ssw_shrink_tail_seq(r, id, lru) - r->seq[lru]) <= 0;", ";", "lru/lru_reclaim.lower_limit*"),
     "lru-newest-first": ("mm/scaleswap/lruage.c", "	return a.age->oldest == a.age->seq ? a.newest :", "	return 1 ? a.newest :", "kunit/*"),
     "lru-own-first": ("mm/scaleswap/vmscan-lru.c", "		return theirs > ours;\n", "		return false;\n", "lru/lru_order.*"),
     "lru-one-for-all-lists": ("mm/scaleswap/vmscan-lru.c", "		if (skipped && r->first[LRU_INACTIVE_FILE] != UINT_MAX) {\n"
