@@ -341,7 +341,7 @@ MUTANTS = {
                        "		    1)", "kunit/*"),
     "gen-own-size": ("mm/scaleswap/lrugen.c", "	long size = ssw_gen_posted(mlruvec, shards, gen, type);",
                      "	long size = ssw_gen_posted(mlruvec, shards = NULL, gen, type);",
-                     "lrugen/lru_gen.*"),
+                     "kunit/*"),
     "gen-not-posted": ("include/linux/scaleswap_lru.h", "		atomic_long_add(unposted, &shard->mlruvec->shards->gen[gen][type]);",
                        "		;", "lrugen/lru_gen.*"),
     "gen-not-copied": ("mm/scaleswap/lrugen.c", "	to->max_seq = from->max_seq;\n", "", "lrugen/lru_gen.*"),

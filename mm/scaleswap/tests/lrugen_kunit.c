@@ -322,6 +322,34 @@ static struct lruvec *ssw_test_lruvec(struct kunit *test)
 	return l;
 }
 
+/* A generation's size is that of all shards, and exact if it is small. */
+static void ssw_test_gen_sizes(struct kunit *test)
+{
+	struct scaleswap_shards *shards;
+	struct lruvec *l = ssw_test_lruvec(test);
+	unsigned int nr = ssw_lru_shards;
+
+	shards = kunit_kzalloc(test, struct_size(shards, shard, nr + 1), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, shards);
+	l->lrugen.nr_pages[2][LRU_GEN_ANON][0] = 7;
+	KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 7);
+	l->shards = shards;
+	atomic_long_set(&shards->gen[2][LRU_GEN_ANON], 20);
+	KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 27);
+	KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_FILE), 0);
+	if (nr) {
+		shards->shard[nr] = ssw_test_shard(test, 1000, 800, 0);
+		shards->shard[nr]->gen_unposted[2][LRU_GEN_ANON] = -3;
+		KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 24);
+	}
+	/* A walk has promoted pages, and counted them elsewhere. */
+	l->lrugen.nr_pages[2][LRU_GEN_ANON][0] = -30;
+	KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 0);
+	/* Each shard's part would not matter. */
+	atomic_long_set(&shards->gen[2][LRU_GEN_ANON], 1000000);
+	KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 1000000 - 30);
+}
+
 static void ssw_test_seqs(struct lruvec *l, unsigned long anon, unsigned long file)
 {
 	l->lrugen.min_seq[LRU_GEN_ANON] = anon;
@@ -391,6 +419,7 @@ static struct kunit_case ssw_gen_cases[] = {
 	KUNIT_CASE(ssw_test_gen_counts),
 	KUNIT_CASE(ssw_test_gen_shard_folded),
 	KUNIT_CASE(ssw_test_gen_ends),
+	KUNIT_CASE(ssw_test_gen_sizes),
 	{}
 };
 
