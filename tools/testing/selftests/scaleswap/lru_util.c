@@ -217,7 +217,10 @@ int cg_fresh(void)
 	static char had[65536];
 	int ret = 0;
 
-	/* The number may be that of a group that is just going away: then try again. */
+	/*
+	 * The number may be that of a group that is just going away: then try again. One that
+	 * has lost its number already has 0, which may be new, too.
+	 */
 	ssw_for_looks(i) {
 		ret = cg_remove(GROUP);
 		if (!ret)
@@ -232,7 +235,7 @@ int cg_fresh(void)
 		ret = dump();
 		memcg = -1;
 		for (int j = 0; j < nr_rows; j++)
-			if (!had[rows[j].memcg & 65535])
+			if (rows[j].memcg && !had[rows[j].memcg & 65535])
 				memcg = rows[j].memcg;
 		if (ret || memcg >= 0 || getenv("SSW_LRU_ANYWAY"))
 			return ret;
