@@ -177,8 +177,8 @@ struct list_head *__scaleswap_lru_last(struct lruvec *lruvec, enum lru_list lru)
 
 /*
  * Reclaim for a lower zone moves all pages of higher ones there. Without this, their age would be
- * that of the page that was the last to join this shard, perhaps long ago, and this shard would lose
- * all of them before another one lost any.
+ * that of the page that was the last to join this shard, perhaps long ago, and this shard would
+ * lose all of them before another one lost any.
  */
 void __scaleswap_lru_front(struct lruvec *lruvec, enum lru_list lru)
 {
@@ -191,8 +191,9 @@ void __scaleswap_lru_front(struct lruvec *lruvec, enum lru_list lru)
 
 /*
  * Pages of the next part are newer than those that the caller has looked at, and there may be older
- * ones in another shard. So a batch ends here, unless it would be a small one. It also ends, however
- * small, if no page is left of the age that comes next: those of the part after it are much newer.
+ * ones in another shard. So a batch ends here, unless it would be a small one. It also ends,
+ * however small, if no page is left of the age that comes next: those of the part after it are much
+ * newer.
  *
  * It also ends after pages that shall leave before all others. These are often few, that were
  * written and are freed now, while the next part may be that of the newest pages. These would be

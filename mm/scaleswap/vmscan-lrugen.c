@@ -65,7 +65,7 @@ static bool scaleswap_lru_gen_in_use(struct lruvec *lruvec, int type, unsigned l
 	return false;
 }
 
-/* Check whether a memcg and node, which has MIN_NR_GENS + 1 generations, is aged later than others. */
+/* Check whether a memcg and node with MIN_NR_GENS + 1 generations is aged later than others. */
 static bool scaleswap_lru_gen_is_lazy(struct lruvec *lruvec)
 {
 	return scaleswap_lru_on() && READ_ONCE(lruvec->shards);

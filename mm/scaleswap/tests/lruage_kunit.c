@@ -268,7 +268,7 @@ static void ssw_test_ages_gap(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 0));
 }
 
-/* Pages that are moved to the front are as old as those that join now, not as those that did last. */
+/* Pages that are moved to the front are as old as those that join now, not as the last ones. */
 static void ssw_test_ages_front(struct kunit *test)
 {
 	struct ssw_test_lru *t = ssw_test_lru(test);
