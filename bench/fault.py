@@ -194,7 +194,7 @@ def measure(work, p, part, column, cpus, nr, log):
     if part == "device":
         r["device_us"] = read_trace(trace)
     r.update(drives="QEMU NVMe", kernel_name=kernel)
-    return r
+    return dict(r, error="wrong pages") if any(x["wrong"] for x in r["runs"]) else r
 
 
 EVENTS = ["pci_nvme_mmio_doorbell_sq", "pci_nvme_io_cmd", "pci_nvme_rw_complete_cb", "pci_nvme_enqueue_req_completion"]
@@ -249,25 +249,6 @@ def brief(part, r):
         return f"{d['p50']} us from doorbell to completion, {d['n']} reads" if d else "no read was traced"
     one = [x for x in r["runs"] if x["threads"] == 1 and x["page_cluster"] == 0]
     return ", ".join(f"{x['mode'] or 'base'} p50 {x['phases']['shuffle']['major_p50_ns'] / 1000:.0f} us" for x in one)
-
-
-def run_part(work, part, p, kernels, store):
-    """Measure what is missing. Returns False if something went wrong."""
-    todo = [(c, n, r) for c, n, r in sc.plan(p) if not store.get(sc.key_of(p, part, c, n, r, kernels))]
-    sc.say(f"{part}: {len(todo)} guests to boot, {len(list(sc.plan(p))) - len(todo)} are there already")
-    fine = True
-    for i, (column, cpus, nr) in enumerate(todo):
-        log = f"{b.BUILD}/logs/fault-{part}-{column}.console"
-        os.makedirs(os.path.dirname(log), exist_ok=True)
-        r = measure(work, p, part, column, cpus, nr, log)
-        if "error" not in r and any(x["wrong"] for x in r["runs"]):
-            r = dict(r, error="wrong pages")
-        store.add(sc.key_of(p, part, column, cpus, nr, kernels), r)
-        fine = fine and "error" not in r
-        sc.say(f"{part} {i + 1}/{len(todo)}: round {nr + 1}, {column}: " +
-               (f"FAILED: {r['error']}; console in {log}" if "error" in r else
-                f"{r['host_seconds']:.0f} s, {brief(part, r)}"))
-    return fine
 
 
 # --- results ------------------------------------------------------------------------------
@@ -439,7 +420,7 @@ def main():
         try:
             for name, p in parts.items():
                 if not o.report:
-                    fine = run_part(work, name, p, kernels, stores[name]) and fine
+                    fine = sc.run_missing(work, name, p, kernels, stores[name], measure, brief) and fine
         finally:
             # also when it is stopped; parts that were not asked for are what they were
             for name in PARTS:

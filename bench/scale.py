@@ -391,6 +391,22 @@ def brief(part, r):
     return ", ".join(f"{l['full']} full {rate(l['phases'][1]):,.0f}/s" for l in r["levels"])
 
 
+def run_missing(work, part, p, kernels, store, measure, brief):
+    """The same for another benchmark, with its own way to measure. Returns False if something went wrong."""
+    todo = [(c, n, r) for c, n, r in plan(p) if not store.get(key_of(p, part, c, n, r, kernels))]
+    say(f"{part}: {len(todo)} guests to boot, {len(list(plan(p))) - len(todo)} are there already")
+    fine = True
+    for i, (column, cpus, nr) in enumerate(todo):
+        log = f"{b.BUILD}/logs/{b.ME}-{part}-{column}-{cpus}.console"
+        os.makedirs(os.path.dirname(log), exist_ok=True)
+        r = measure(work, p, part, column, cpus, nr, log)
+        store.add(key_of(p, part, column, cpus, nr, kernels), r)
+        fine = fine and "error" not in r
+        say(f"{part} {i + 1}/{len(todo)}: round {nr + 1}, {cpus} CPUs, {column}: " +
+            (f"FAILED: {r['error']}; console in {log}" if "error" in r else f"{r['host_seconds']:.0f} s, {brief(part, r)}"))
+    return fine
+
+
 # --- results --------------------------------------------------------------------------
 
 def rate(phase):

@@ -73,6 +73,10 @@ def part_reclaims(o):
     s.make_group(s.GROUP, o["max_mb"] if kind == "group" else None)
     if kind == "global":
         held = s.hold_all_but(o["max_mb"])
+    warm = s.load(o, o["seed"] + 1000, ["fill"])
+    if held:
+        # as in part_parallel(): what else the kernel can free is not to be room for the load
+        held.add(o["pages"] - int(o["max_mb"] * 256) - warm["phases"][0]["pages_out"])
     s.load(o, o["seed"] + 1000, ["fill", "mix"])
     event = f"{s.TRACE}/events/vmscan/{EVENTS[kind]}"
     s.write(f"{s.TRACE}/buffer_size_kb", 64)
@@ -81,6 +85,8 @@ def part_reclaims(o):
     before, at = g.vmstat(), traced(event)
     run = s.load(o, o["seed"], o["phases"])
     count, stat = traced(event) - at, moved(before)
+    if stat.get("pswpin", 0) < o["pages"]:
+        g.fail(f"of a load of {o['pages']} pages only {stat.get('pswpin', 0)} were swapped in")
     s.write(f"{event}/enable", 0)
     result = dict(run, pressure=kind, reclaims=count, vmstat=stat, held_pages=held.pages if held else 0)
     result["swap_after"] = s.areas_off()
