@@ -75,11 +75,10 @@ static bool scaleswap_lru_gen_is_lazy(struct lruvec *lruvec)
  * Check whether so few of its pages are @old that it is to be aged.
  *
  * While a CPU ages a single list, others evict what is left of the oldest generation. Then the next
- * walk over page tables follows at once, and finds nothing: a quarter of the walks, if eight CPUs
- * share a memcg. A generation of shards ends in all of these at the same time, and nearly all walks
- * find something. So with the limits of a single list as many walks find a sixth more entries
- * young, and save no page from being swapped out. Thus ageing waits until less than a fifth is old,
- * instead of a fourth, however many pages are young.
+ * walk over page tables may follow at once, and find little. That is rare with shards, as some
+ * shard mostly has folios of that generation left. So with the limits of a single list, more walks
+ * would find young entries, and as many pages be swapped in. Ageing waits until less than a fifth
+ * is old, instead of a fourth, however many pages are young.
  */
 static bool scaleswap_lru_gen_is_low(unsigned long old, unsigned long total)
 {

@@ -345,7 +345,7 @@ static void ssw_test_gen_sizes(struct kunit *test)
 	/* A walk has promoted pages, and counted them elsewhere. */
 	l->lrugen.nr_pages[2][LRU_GEN_ANON][0] = -30;
 	KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 0);
-	/* Each shard's part would not matter. */
+	/* Of so many, what shards have not posted yet does not count. */
 	atomic_long_set(&shards->gen[2][LRU_GEN_ANON], 1000000);
 	KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 1000000 - 30);
 }
