@@ -305,6 +305,20 @@ long ssw_lru_gen_posted(struct lruvec *mlruvec);
 bool ssw_lru_gen_is_empty(struct lruvec *lruvec, int type);
 bool ssw_lru_gen_end(struct lruvec *mlruvec, struct lruvec *l, const bool *ends);
 long ssw_lru_gen_count(struct lruvec *lruvec, long size[NR_LRU_LISTS]);
+/*
+ * Check whether a memcg and node with shards is to be aged, by the sizes of generations.
+ *
+ * While a CPU ages a single list, others evict what is left of the oldest generation. Then the next
+ * walk over page tables may follow at once, and find little. That is rare with shards, as some
+ * shard mostly has folios of that generation left. So with the limits of a single list, more walks
+ * would find young entries, and as many pages be swapped in. Ageing waits until more than two
+ * thirds are young, instead of half, or less than a fifth is old, instead of a fourth.
+ */
+static inline bool ssw_gen_is_low(unsigned long young, unsigned long old, unsigned long total)
+{
+	return young * (MIN_NR_GENS + 1) > total * MIN_NR_GENS || old * (MIN_NR_GENS + 3) < total;
+}
+
 /* Check whether folios of a lruvec are in generations (MGLRU), or on active and inactive lists. */
 static inline bool ssw_lru_gen_on(const struct lruvec *lruvec)
 {

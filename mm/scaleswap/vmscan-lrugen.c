@@ -71,18 +71,10 @@ static bool scaleswap_lru_gen_is_lazy(struct lruvec *lruvec)
 	return scaleswap_lru_on() && READ_ONCE(lruvec->shards);
 }
 
-/*
- * Check whether so few of its pages are @old that it is to be aged.
- *
- * While a CPU ages a single list, others evict what is left of the oldest generation. Then the next
- * walk over page tables may follow at once, and find little. That is rare with shards, as some
- * shard mostly has folios of that generation left. So with the limits of a single list, more walks
- * would find young entries, and as many pages be swapped in. Ageing waits until less than a fifth
- * is old, instead of a fourth, however many pages are young.
- */
-static bool scaleswap_lru_gen_is_low(unsigned long old, unsigned long total)
+/* Check whether, of its @total pages, so many are @young or so few @old that it is to be aged. */
+static bool scaleswap_lru_gen_is_low(unsigned long young, unsigned long old, unsigned long total)
 {
-	return old * (MIN_NR_GENS + 3) < total;
+	return ssw_gen_is_low(young, old, total);
 }
 
 /* Begin generation @seq + 1 in all shards, before it begins in the memcg's lruvec. */
@@ -345,7 +337,8 @@ static inline bool scaleswap_lru_gen_is_lazy(struct lruvec *lruvec)
 	return false;
 }
 
-static inline bool scaleswap_lru_gen_is_low(unsigned long old, unsigned long total)
+static inline bool scaleswap_lru_gen_is_low(unsigned long young, unsigned long old,
+					    unsigned long total)
 {
 	return false;
 }

@@ -350,6 +350,16 @@ static void ssw_test_gen_sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 1000000 - 30);
 }
 
+/* Ageing waits for more than two thirds that are young, or less than a fifth that is old. */
+static void ssw_test_gen_is_low(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, ssw_gen_is_low(0, 0, 0));
+	KUNIT_EXPECT_FALSE(test, ssw_gen_is_low(2000, 600, 3000));
+	KUNIT_EXPECT_TRUE(test, ssw_gen_is_low(2001, 600, 3000));
+	KUNIT_EXPECT_TRUE(test, ssw_gen_is_low(0, 599, 3000));
+	KUNIT_EXPECT_FALSE(test, ssw_gen_is_low(1501, 749, 3000));
+}
+
 static void ssw_test_seqs(struct lruvec *l, unsigned long anon, unsigned long file)
 {
 	l->lrugen.min_seq[LRU_GEN_ANON] = anon;
@@ -420,6 +430,7 @@ static struct kunit_case ssw_gen_cases[] = {
 	KUNIT_CASE(ssw_test_gen_shard_folded),
 	KUNIT_CASE(ssw_test_gen_ends),
 	KUNIT_CASE(ssw_test_gen_sizes),
+	KUNIT_CASE(ssw_test_gen_is_low),
 	{}
 };
 
