@@ -51,7 +51,7 @@ COLUMNS = {
     # LRU shards alone: no area has a home
     "lru": dict(prefix="", append="scaleswap=lru", how="striped"),
     "on": dict(prefix="", append="scaleswap=on", how="percore"),
-    # the same with the other LRU; asked for by --set columns
+    # the same with the other LRU
     "on-mglru": dict(prefix="", append="scaleswap=on", how="percore", mglru=True),
     # and all but shards
     "on-less-lru": dict(prefix="", append="scaleswap=core,fault", how="percore"),
@@ -83,9 +83,11 @@ PARTS = {
     # In the order of what counts most, since two true CPUs take long on a busy host. Only
     # there are times worth something, and they scatter.
     "locks": dict(config="lockstat", cpus=[16, 8, 4, 2, 64],
-                  columns=["base", "mglru", "off", "lru", "on"], rounds=1, mem=1280,
+                  columns=["base", "mglru", "off", "lru", "on", "on-mglru"], rounds=1, mem=1280,
                   shift=4, device="null", total_mb=336, pages=24576, max_mb=48, passes=4, timeout=1500,
-                  at={2: dict(rounds=5, columns=["base", "lru", "on"]), 64: dict(mem=4096, total_mb=768, columns=["base", "lru", "on"], shift=None)}),
+                  at={2: dict(rounds=5, columns=["base", "lru", "on"]),
+                      64: dict(mem=4096, total_mb=768, shift=None,
+                               columns=["base", "mglru", "lru", "on", "on-mglru"])}),
     "throughput": dict(config="test", cpus=[1, 2, 4, 8, 16], columns=THREE, rounds=5, mem=1024,
                        shift=4, device="null", total_mb=256, pages=16384, max_mb=32, page_cluster=3),
     "table6": dict(config="test", cpus=[8], columns=["on"], rounds=5, mem=1280, shift=4, device="null",
