@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tree_lib as t  # noqa: E402
 
 # The sets that are posted, and their bands of hooks; patches/covers/ has a letter for each.
-SETS = {"core": "012", "lru": "3", "fault": "4", "tools": "9"}
+SETS = {"core": "012", "lru": "3", "fault": "4", "evict": "5", "tools": "9"}
 
 # The overlay's commits: band of hooks that they go in front of, paths (a prefix, the first
 # match counts), subject, body. A file that nothing names is an error.
@@ -123,6 +123,10 @@ PIECES = (
      "A read that a fault waits for needs neither bio nor request. Let the\n"
      "driver map a page, submit the command on a queue that only swap uses,\n"
      "and look for its completion."),
+    (5, ("arch/x86/", "mm/scaleswap/Kconfig.evict"),
+     "x86/mm: flush TLBs of a batch without waiting",
+     "arch_tlbbatch_flush() spins until each CPU has flushed. Let its caller go on\n"
+     "meanwhile, and learn by a count when the last CPU has."),
     (9, ("tools/mm/",),
      "tools/mm: add the scaleswap tool",
      "Set up one swap area a core, show how they are used, take them down."),
