@@ -292,6 +292,7 @@ void ssw_cost_add(struct scaleswap_shards *shards, bool file, unsigned long cost
 void ssw_lru_ages_init(struct scaleswap_age *age, size_t stride,
 		       struct scaleswap_older *older, const unsigned int *seq);
 unsigned int ssw_lru_behind(struct lruvec *lruvec, enum lru_list lru);
+bool ssw_lru_settle(struct lruvec *lruvec, enum lru_list lru);
 bool ssw_lru_has_next(struct lruvec *lruvec, enum lru_list lru);
 /* lrugen.c */
 #ifdef CONFIG_LRU_GEN

@@ -272,8 +272,8 @@ void ssw_lru_ages_init(struct scaleswap_age *age, size_t stride,
  *
  * Context: any; a hint without @lruvec's lock.
  * Return: ages that have begun since they joined: 0 if they are of those that join now, or if
- * @lruvec has no shards beside it. With MGLRU, generations. It may be wrong, too high, if pages
- * have left that nobody reclaimed, and the list is empty or not of this CPU.
+ * @lruvec has no shards beside it. With MGLRU, generations. It may be wrong, too high, if the
+ * last pages of an age have left: see ssw_lru_settle().
  */
 unsigned int ssw_lru_behind(struct lruvec *lruvec, enum lru_list lru)
 {
@@ -288,6 +288,38 @@ unsigned int ssw_lru_behind(struct lruvec *lruvec, enum lru_list lru)
 		       READ_ONCE(lruvec->lrugen.min_seq[is_file_lru(lru)]);
 #endif
 	return READ_ONCE(shards->seq[lru]) - READ_ONCE(a.age->oldest);
+}
+
+/**
+ * ssw_lru_settle - find out how old the oldest pages of a list are
+ * @lruvec: lruvec of a shard or a memcg's, with active and inactive lists
+ * @lru: list, not the unevictable one
+ *
+ * The last pages of an age may have left, by reclaim or because they were freed, and then the pages
+ * of this shard count as older than they are, until more join. Whoever chose it for its age may
+ * find just new ones.
+ *
+ * Context: takes @lruvec's lock if there is something to find out; interrupts enabled.
+ * Return: true if the pages are newer than ssw_lru_behind() said.
+ */
+bool ssw_lru_settle(struct lruvec *lruvec, enum lru_list lru)
+{
+	struct scaleswap_shards *shards;
+	struct ssw_ages a;
+	unsigned int was;
+	bool newer;
+
+	if (!ssw_ages_of(lruvec, lru, &a, &shards))
+		return false;
+	was = READ_ONCE(a.age->oldest);
+	/* Without the lock, since it is rare. Whoever looks next finds what is missed here. */
+	if (was == READ_ONCE(a.age->seq) || !list_empty(ssw_older(&a, was)))
+		return false;
+	spin_lock_irq(&lruvec->lru_lock);
+	ssw_ages_skip(&a);
+	newer = a.age->oldest != was;
+	spin_unlock_irq(&lruvec->lru_lock);
+	return newer;
 }
 
 /**

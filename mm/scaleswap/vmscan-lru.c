@@ -396,8 +396,19 @@ static bool ssw_shrink_stays(const struct ssw_reclaim *r, enum lru_list lru, int
 	if (mine && ssw_lru_pages(mine, lru, zone_idx))
 		return false;
 	first = ssw_lru_list(r->mlruvec, r->shards, id);
+	ssw_lru_settle(first, lru);
 	return ssw_lru_pages(first, lru, zone_idx) && !ssw_lru_has_next(first, lru) &&
 	       (int)(ssw_shrink_tail_seq(r, id, lru) - r->seq[lru]) <= 0;
+}
+
+/* Choose a shard by the age of its oldest pages, and once more if these have turned out newer. */
+static unsigned int ssw_shrink_choose(const struct ssw_reclaim *r, enum lru_list lru, int zone_idx)
+{
+	unsigned int id = ssw_lru_begin(r->mlruvec, r->shards, lru, r->own, zone_idx);
+
+	if (id != UINT_MAX && ssw_lru_settle(ssw_lru_list(r->mlruvec, r->shards, id), lru))
+		id = ssw_lru_begin(r->mlruvec, r->shards, lru, r->own, zone_idx);
+	return id;
 }
 
 /* Set for each list that has something left to scan the shard to begin with. */
@@ -421,7 +432,7 @@ static void ssw_shrink_begin(struct ssw_reclaim *r, struct scan_control *sc)
 		}
 		if (ssw_shrink_stays(r, lru, zone_idx))
 			continue;
-		id = ssw_lru_begin(r->mlruvec, r->shards, lru, r->own, zone_idx);
+		id = ssw_shrink_choose(r, lru, zone_idx);
 		r->first[lru] = id;
 		if (id != UINT_MAX)
 			r->seq[lru] = ssw_shrink_tail_seq(r, id, lru);
@@ -514,8 +525,7 @@ static void ssw_shrink_active(struct ssw_reclaim *r, const struct scaleswap_targ
 		due = max(due, targets->nr[lru] - r->left.nr[lru]);
 	due = min(round_up(due, SWAP_CLUSTER_MAX), left);
 	while (due) {
-		unsigned int id = ssw_lru_begin(r->mlruvec, r->shards, LRU_ACTIVE_ANON, r->own,
-						sc->reclaim_idx);
+		unsigned int id = ssw_shrink_choose(r, LRU_ACTIVE_ANON, sc->reclaim_idx);
 		unsigned long nr = min(due, SWAP_CLUSTER_MAX);
 
 		if (id == UINT_MAX)
@@ -538,7 +548,7 @@ static void ssw_shrink_age(struct ssw_reclaim *r, struct scan_control *sc)
 	if (!scaleswap_inactive_is_low(l, sc))
 		return;
 	if (r->shards) {
-		id = ssw_lru_begin(l, r->shards, LRU_ACTIVE_ANON, r->own, sc->reclaim_idx);
+		id = ssw_shrink_choose(r, LRU_ACTIVE_ANON, sc->reclaim_idx);
 		if (id == UINT_MAX)
 			return;
 		l = ssw_lru_list(l, r->shards, id);

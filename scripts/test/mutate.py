@@ -347,6 +347,7 @@ MUTANTS = {
     "gen-own-size": ("mm/scaleswap/lrugen.c", "	long size = ssw_gen_posted(mlruvec, shards, gen, type);",
                      "	long size = ssw_gen_posted(mlruvec, shards = NULL, gen, type);",
                      "kunit/*"),
+    "lru-not-settled": ("mm/scaleswap/lruage.c", "	ssw_ages_skip(&a);\n	newer", "	newer", "kunit/*"),
     "gen-aged-early": ("mm/scaleswap/internal.h", "young * (MIN_NR_GENS + 1) > total * MIN_NR_GENS ||",
                        "young * MIN_NR_GENS > total ||", "kunit/*"),
     "gen-not-posted": ("include/linux/scaleswap_lru.h", "		atomic_long_add(unposted, &shard->mlruvec->shards->gen[gen][type]);",

@@ -47,6 +47,7 @@ static struct ssw_test_lru *ssw_test_lru(struct kunit *test)
 
 		KUNIT_ASSERT_NOT_NULL(test, shard);
 		INIT_LIST_HEAD(&shard->lruvec.lists[SSW_TEST_LRU]);
+		spin_lock_init(&shard->lruvec.lru_lock);
 		shard->lruvec.shard = shard;
 		shard->mlruvec = &t->mlruvec;
 		shard->id = i;
@@ -268,6 +269,27 @@ static void ssw_test_ages_gap(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 0));
 }
 
+/* Pages of a shard do not count as older than they are, once somebody wants to know. */
+static void ssw_test_ages_settle(struct kunit *test)
+{
+	struct ssw_test_lru *t = ssw_test_lru(test);
+	struct lruvec *lruvec = &t->shard[1]->lruvec;
+	int i, nr;
+
+	for (nr = 0; t->shards->seq[SSW_TEST_LRU] < 3; nr++)
+		ssw_test_join(t, 1, &t->page[nr]);
+	KUNIT_EXPECT_FALSE(test, ssw_lru_settle(lruvec, SSW_TEST_LRU));
+	KUNIT_EXPECT_EQ(test, ssw_lru_behind(lruvec, SSW_TEST_LRU), 3);
+	for (i = 0; i < nr; i++) {
+		if (t->page[i].seq <= 1)
+			ssw_test_leave(t, &t->page[i]);
+	}
+	KUNIT_EXPECT_TRUE(test, ssw_lru_settle(lruvec, SSW_TEST_LRU));
+	KUNIT_EXPECT_EQ(test, ssw_lru_behind(lruvec, SSW_TEST_LRU), 1);
+	KUNIT_EXPECT_FALSE(test, ssw_lru_settle(lruvec, SSW_TEST_LRU));
+	KUNIT_EXPECT_TRUE(test, ssw_test_tail_is_right(test, t, 1));
+}
+
 /* Pages that are moved to the front are as old as those that join now, not as the last ones. */
 static void ssw_test_ages_front(struct kunit *test)
 {
@@ -322,6 +344,7 @@ static struct kunit_case ssw_test_lruage_cases[] = {
 	KUNIT_CASE(ssw_test_ages_last),
 	KUNIT_CASE(ssw_test_ages_batch),
 	KUNIT_CASE(ssw_test_ages_gap),
+	KUNIT_CASE(ssw_test_ages_settle),
 	KUNIT_CASE(ssw_test_ages_front),
 	KUNIT_CASE(ssw_test_ages_by_size),
 	{}
