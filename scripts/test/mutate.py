@@ -289,8 +289,8 @@ MUTANTS = {
                               "			r->first[lru] = r->first[LRU_INACTIVE_FILE];",
                               "		if (lru && r->first[LRU_INACTIVE_ANON] != UINT_MAX) {\n"
                               "			r->first[lru] = r->first[LRU_INACTIVE_ANON];", "lru/lru_reclaim.both_sorts*"),
-    "lru-own-aged-first": ("mm/scaleswap/vmscan-lru.c", "		id = ssw_lru_begin(l, r->shards, LRU_ACTIVE_ANON, r->own, sc->reclaim_idx);",
-                           "		id = ssw_lru_own();", "lru/lru_order.*"),
+    "lru-own-aged-first": ("mm/scaleswap/vmscan-lru.c", "		id = ssw_shrink_choose(r, LRU_ACTIVE_ANON, sc->reclaim_idx);\n		if",
+                           "		id = ssw_lru_own();\n		if", "lru/lru_order.*"),
     "lru-own-last": ("mm/scaleswap/vmscan-lru.c", "	if (!ssw_lru_before(other, mine, lru, zone_idx))\n		return own;",
                      "	if (!ssw_lru_before(other, mine, lru, zone_idx))\n		return turn;", "lru/lru_pressure.own*"),
     "lru-drained-one-by-one": ("mm/scaleswap/vmscan-lru.c", "	if (last && ssw_lru_behind(last, lru) > ssw_lru_behind(other, lru)) {",
