@@ -371,9 +371,17 @@ bool ssw_lru_gen_is_empty(struct lruvec *lruvec, int type)
  */
 bool ssw_lru_gen_end(struct lruvec *mlruvec, struct lruvec *l, const bool *ends)
 {
-	bool success = true;
+	bool success = true, done = true;
 	int type;
 
+	/* Several CPUs find that a generation has no folios, and need not all lock all shards. */
+	for (type = 0; type < ANON_AND_FILE; type++) {
+		if (ends[type] && READ_ONCE(l->lrugen.min_seq[type]) ==
+				  READ_ONCE(mlruvec->lrugen.min_seq[type]))
+			done = false;
+	}
+	if (done)
+		return true;
 	spin_lock_irq(&l->lru_lock);
 	for (type = ANON_AND_FILE - 1; type >= 0; type--) {
 		unsigned long min_seq = l->lrugen.min_seq[type];
