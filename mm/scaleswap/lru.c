@@ -178,6 +178,7 @@ static bool ssw_shard_add(struct lruvec *mlruvec, struct scaleswap_shards *shard
 	struct pglist_data *pgdat = lruvec_pgdat(mlruvec);
 	struct scaleswap_shard *shard, *was;
 	unsigned long flags;
+	enum lru_list lru;
 
 	shard = kmem_cache_alloc_node(ssw_shard_cache, SSW_LRU_GFP | __GFP_ZERO,
 				      pgdat->node_id);
@@ -189,6 +190,9 @@ static bool ssw_shard_add(struct lruvec *mlruvec, struct scaleswap_shards *shard
 	shard->mlruvec = mlruvec;
 	shard->id = id;
 	ssw_lru_ages_init(&shard->size[0].age, sizeof(shard->size[0]), shard->older, shards->seq);
+	/* CPUs look for older pages in the shards after their own, not all in the same ones. */
+	for (lru = 0; lru < LRU_UNEVICTABLE; lru++)
+		shard->size[lru].age.cursor = id;
 	/* Under the lock, generations do not change between here and where others see the shard. */
 	spin_lock_irqsave(&mlruvec->lru_lock, flags);
 	ssw_lru_gen_init(shard);
