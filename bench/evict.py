@@ -117,7 +117,7 @@ def result(all_rows, kernels, parts):
                   for (p, n), of in found.items() for k, by in of.items()]
     rec["runs"] = [{"part": part, "kernel": column, "round": nr, "cpus": cpus, "date": row["date"],
                     **{k: row["result"][k] for k in ("accel", "host_seconds", "load_average", "vmstat", "phases", "locks",
-                                                     "reclaims", "held_pages") if k in row["result"]},
+                                                     "reclaims", "held_pages", "rooms") if k in row["result"]},
                     **figures(part, row["result"])}
                    for part, part_rows in all_rows.items() for column, cpus, nr, row in part_rows]
     sc.write_json("evict.json", rec, ["all", "runs"])
