@@ -135,24 +135,32 @@ static void ssw_test_tlb_stop(struct ssw_test_tlb *t, unsigned int nr)
 	put_page(t->page);
 }
 
-/* As reclaim does: clear the entry, and note who may have it. */
+/* As reclaim does, under the lock of the page table: clear the entry, and note who may have it. */
+static int ssw_test_clear(pte_t *pte, unsigned long addr, void *data)
+{
+	struct ssw_test_tlb *t = data;
+
+	t->pte = ptep_get_and_clear(current->mm, addr, pte);
+	arch_tlbbatch_add_pending(&t->batch, current->mm, addr);
+	return 0;
+}
+
+static int ssw_test_set(pte_t *pte, unsigned long addr, void *data)
+{
+	struct ssw_test_tlb *t = data;
+
+	set_pte_at(current->mm, addr, pte, t->pte);
+	return 0;
+}
+
 static void ssw_test_unmap(struct ssw_test_tlb *t)
 {
-	spinlock_t *ptl; /* of the page table */
-	pte_t *pte = get_locked_pte(current->mm, t->addr, &ptl);
-
-	t->pte = ptep_get_and_clear(current->mm, t->addr, pte);
-	arch_tlbbatch_add_pending(&t->batch, current->mm, t->addr);
-	pte_unmap_unlock(pte, ptl);
+	apply_to_existing_page_range(current->mm, t->addr, PAGE_SIZE, ssw_test_clear, t);
 }
 
 static void ssw_test_remap(struct ssw_test_tlb *t)
 {
-	spinlock_t *ptl; /* of the page table */
-	pte_t *pte = get_locked_pte(current->mm, t->addr, &ptl);
-
-	set_pte_at(current->mm, t->addr, pte, t->pte);
-	pte_unmap_unlock(pte, ptl);
+	apply_to_page_range(current->mm, t->addr, PAGE_SIZE, ssw_test_set, t);
 }
 
 static bool ssw_test_all_go_on(struct ssw_test_tlb *t, unsigned int nr, bool writing)
@@ -181,7 +189,10 @@ static void ssw_test_tlb_no_stale_write(struct kunit *test)
 	nr = ssw_test_tlb_start(test, t, SSW_TEST_WRITERS);
 	now = page_address(t->page);
 	for (round = 0; round < 5; round++) {
-		KUNIT_EXPECT_TRUE(test, ssw_test_all_go_on(t, nr, true));
+		if (!ssw_test_all_go_on(t, nr, true)) {
+			KUNIT_FAIL(test, "a writer does not go on");
+			goto stop;
+		}
 		KUNIT_EXPECT_TRUE(test, ssw_test_write((u64 __user *)t->addr, round));
 		ssw_test_unmap(t);
 		arch_tlbbatch_flush_async(&t->batch, &t->req);
@@ -198,6 +209,7 @@ static void ssw_test_tlb_no_stale_write(struct kunit *test)
 	}
 	if (round < 5)
 		ssw_test_remap(t);
+stop:
 	ssw_test_tlb_stop(t, nr);
 }
 
