@@ -11,7 +11,7 @@ Four parts, each with a file in bench/results, pictures beside it:
                                                                     (throughput.json)
   table6      8 CPUs of which 0, 1, 2, 4, 6 have full areas             (table6.json)
 
-On two quiet cores: instr 3 min, locks 60 min, throughput 25 min, table6 8 min (kernels
+On two quiet cores: instr 3 min, locks more than 60 min, throughput 25 min, table6 8 min (kernels
 that must be built first not counted). It can be stopped at any time: what was measured
 is kept below BUILD, and the same command goes on from there, unless the kernels changed.
 --report writes files and pictures from what is there.

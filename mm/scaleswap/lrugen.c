@@ -374,7 +374,10 @@ bool ssw_lru_gen_end(struct lruvec *mlruvec, struct lruvec *l, const bool *ends)
 	bool success = true, done = true;
 	int type;
 
-	/* Several CPUs find that a generation has no folios, and need not all lock all shards. */
+	/*
+	 * Several CPUs find that a generation has no folios, and need not all lock all shards. A
+	 * shard that is seen to be ahead stays ahead until the caller has caught up.
+	 */
 	for (type = 0; type < ANON_AND_FILE; type++) {
 		if (ends[type] && READ_ONCE(l->lrugen.min_seq[type]) ==
 				  READ_ONCE(mlruvec->lrugen.min_seq[type]))

@@ -231,10 +231,8 @@ static unsigned int ssw_lru_begin(struct lruvec *mlruvec, struct scaleswap_shard
 	if (last == mine || (last && !ssw_lru_pages(last, lru, zone_idx)))
 		last = NULL;
 	/* What this CPU, or one like it, has written there can be freed now. */
-	if (last && ssw_lru_has_next(last, lru)) {
-		turn = was;
-		goto foreign;
-	}
+	if (last && ssw_lru_has_next(last, lru))
+		return was;
 	turn = ssw_lru_turn(mlruvec, shards, &age->cursor, own, lru, zone_idx);
 	if (turn == own)
 		return own;
@@ -248,8 +246,6 @@ static unsigned int ssw_lru_begin(struct lruvec *mlruvec, struct scaleswap_shard
 		return own;
 	if (turn != was)
 		WRITE_ONCE(age->other, turn);
-foreign:
-	ssw_stat_add(SSW_LRU_FOREIGN, 1);
 	return turn;
 }
 
@@ -380,6 +376,15 @@ static unsigned int ssw_shrink_tail_seq(const struct ssw_reclaim *r, unsigned in
 	return READ_ONCE(ssw_lru_age(l, r->shards, lru)->oldest);
 }
 
+/* Check whether this CPU has pages of a list of its own. */
+static bool ssw_shrink_has_own(const struct ssw_reclaim *r, enum lru_list lru, int zone_idx)
+{
+	struct lruvec *mine;
+
+	mine = r->own == UINT_MAX ? NULL : ssw_lru_list(r->mlruvec, r->shards, r->own);
+	return mine && ssw_lru_pages(mine, lru, zone_idx);
+}
+
 /*
  * Check whether the shard to begin with still has pages of a list as old as were found there.
  * kswapd, and a CPU that has no pages of its own, look at all shards to find the oldest ones. They
@@ -388,12 +393,9 @@ static unsigned int ssw_shrink_tail_seq(const struct ssw_reclaim *r, unsigned in
 static bool ssw_shrink_stays(const struct ssw_reclaim *r, enum lru_list lru, int zone_idx)
 {
 	unsigned int id = r->first[lru];
-	struct lruvec *mine, *first;
+	struct lruvec *first;
 
-	if (id == UINT_MAX)
-		return false;
-	mine = r->own == UINT_MAX ? NULL : ssw_lru_list(r->mlruvec, r->shards, r->own);
-	if (mine && ssw_lru_pages(mine, lru, zone_idx))
+	if (id == UINT_MAX || ssw_shrink_has_own(r, lru, zone_idx))
 		return false;
 	first = ssw_lru_list(r->mlruvec, r->shards, id);
 	ssw_lru_settle(first, lru);
@@ -408,6 +410,8 @@ static unsigned int ssw_shrink_choose(const struct ssw_reclaim *r, enum lru_list
 
 	if (id != UINT_MAX && ssw_lru_settle(ssw_lru_list(r->mlruvec, r->shards, id), lru))
 		id = ssw_lru_begin(r->mlruvec, r->shards, lru, r->own, zone_idx);
+	if (id != UINT_MAX && id != r->own && ssw_shrink_has_own(r, lru, zone_idx))
+		ssw_stat_add(SSW_LRU_FOREIGN, 1);
 	return id;
 }
 

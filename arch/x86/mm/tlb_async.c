@@ -62,7 +62,8 @@ static bool tlb_async_is_native(void)
  * @req: the request, which nothing has been sent with or arch_tlbbatch_flushed() says is done
  *
  * The calling CPU has flushed on return. The task that calls it waits for the others with
- * arch_tlbbatch_wait(), or asks arch_tlbbatch_flushed().
+ * arch_tlbbatch_wait(), or asks arch_tlbbatch_flushed(). If it only asks, it may be woken later,
+ * while it waits for something else.
  *
  * Where a hypervisor flushes for the guest, its call is synchronous, and so is this function.
  *
@@ -100,10 +101,10 @@ bool arch_tlbbatch_flush_async(struct arch_tlbflush_unmap_batch *batch,
 	}
 	for_each_cpu(cpu, mask) {
 		if (!cpu_online(cpu) || !should_flush_tlb(cpu, &req->info))
-			cpumask_clear_cpu(cpu, mask);
+			__cpumask_clear_cpu(cpu, mask);
 	}
 	atomic_set(&req->pending, cpumask_weight(mask));
-	/* Queueing the function is a full barrier: whoever runs it sees the request. */
+	/* Queueing is a full barrier; its pair is llist_del_all() there. They see the request. */
 	smp_call_function_many(mask, tlb_async_ack, req, false);
 	cpumask_clear(mask);
 	put_cpu();
