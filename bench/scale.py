@@ -567,7 +567,8 @@ def result_locks(p, kernels, rows, m):
                      "control": r["control"], "counters": r["counters"], "areas": r["areas"],
                      "most_contended": r["most_contended"], "swap_after": r["swap_after"]})
     m["notes"] = [
-        "acquisitions and contentions as /proc/lock_stat counts them between reset and end of the workload; "
+        "acquisitions and contentions as /proc/lock_stat counts them from when all processes have begun until all are "
+        "done, without their start and end; "
         "areas are on before, off after; as many as CPUs, but on the base kernel 23 at most, its limit",
         "control: acquisitions of the same classes while pages of a plain area were swapped out just before, in the "
         "same boot; it shows that a 0 is one",
