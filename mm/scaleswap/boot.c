@@ -30,6 +30,7 @@ static const char * const ssw_mechanisms[SSW_NR_MECHS] = {
 
 static const unsigned int ssw_built_in = BIT(SSW_MECH_CORE) |
 	(IS_ENABLED(CONFIG_SCALESWAP_LRU) ? BIT(SSW_MECH_LRU) : 0) |
+	(IS_ENABLED(CONFIG_SCALESWAP_EVICTOR) ? BIT(SSW_MECH_EVICT) : 0) |
 	(IS_ENABLED(CONFIG_SCALESWAP_FAULT) ? BIT(SSW_MECH_FAULT) : 0);
 
 /**
@@ -76,6 +77,9 @@ bool ssw_parse_boot(const char *arg, unsigned int *mechs, bool tell)
 				pr_warn("'%s' is not built into this kernel, leaving it out\n",
 					ssw_mechanisms[i]);
 			*mechs |= BIT(SSW_MECH_CORE) | (ssw_built_in & BIT(i));
+			/* Evictors take LRU shards each. */
+			if (*mechs & BIT(SSW_MECH_EVICT))
+				*mechs |= BIT(SSW_MECH_LRU);
 		}
 		arg += len;
 	} while (*arg++ == ',');

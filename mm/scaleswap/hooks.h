@@ -19,6 +19,8 @@
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
+#include "evict_hooks.h"
+
 struct mempolicy;
 struct swap_iocb;
 struct vm_fault;

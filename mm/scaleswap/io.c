@@ -59,6 +59,7 @@
 #include <linux/writeback.h>
 
 #include "../swap.h"
+#include "evict.h"
 #include "internal.h"
 
 DEFINE_STATIC_KEY_FALSE(scaleswap_io_key);
@@ -70,6 +71,7 @@ unsigned int ssw_bio_pages = SSW_BIO_PAGES;
  * @cb: in the plug of the task that fills it; @cb.data is the area, a swap_info_struct
  * @work: submits the bio, or retries its pages, where that may sleep
  * @memcg: its pages' memcg, charged with the write, if they are written
+ * @span: where an evictor wants to know that it is done, or NULL
  * @max: the most pages that it can take
  * @bio: the bio; its last reference frees all of this
  */
@@ -77,6 +79,7 @@ struct ssw_bio_batch {
 	struct blk_plug_cb cb;
 	struct work_struct work;
 	struct mem_cgroup *memcg;
+	struct scaleswap_span *span;
 	unsigned int max;
 	struct bio bio;
 };
@@ -167,6 +170,7 @@ static struct ssw_bio_batch *ssw_bio_batch_get(struct folio *folio, struct swap_
 	struct request_queue *q = bdev_get_queue(si->bdev);
 	struct queue_limits *lim = &q->limits;
 	sector_t sector = swap_folio_sector(folio);
+	struct scaleswap_span *span = ssw_span_current();
 	struct ssw_bio_batch *batch;
 	unsigned int max;
 	struct bio *bio;
@@ -174,7 +178,8 @@ static struct ssw_bio_batch *ssw_bio_batch_get(struct folio *folio, struct swap_
 	batch = ssw_bio_batch_find();
 	if (batch) {
 		if (batch->cb.data == si && bio_end_sector(&batch->bio) == sector &&
-		    batch->memcg == memcg && bio_op(&batch->bio) == (opf & REQ_OP_MASK) &&
+		    batch->memcg == memcg && batch->span == span &&
+		    bio_op(&batch->bio) == (opf & REQ_OP_MASK) &&
 		    (batch->bio.bi_opf & opf) == opf)
 			return batch;
 		ssw_bio_batch_submit(batch);
@@ -194,6 +199,8 @@ static struct ssw_bio_batch *ssw_bio_batch_get(struct folio *folio, struct swap_
 	bio->bi_ioprio = get_current_ioprio();
 	batch = container_of(bio, struct ssw_bio_batch, bio);
 	batch->memcg = memcg;
+	batch->span = span;
+	ssw_span_get(span);
 	batch->max = max;
 	batch->cb.callback = ssw_bio_batch_unplug;
 	batch->cb.data = si;
@@ -288,11 +295,13 @@ static void ssw_writes_retry(struct work_struct *work)
 static void ssw_writes_end(struct bio *bio)
 {
 	struct ssw_bio_batch *batch = container_of(bio, struct ssw_bio_batch, bio);
+	struct scaleswap_span *span = batch->span;
 	struct folio_iter fi;
 
 	if (unlikely(bio->bi_status) && bio->bi_vcnt > 1) {
 		INIT_WORK(&batch->work, ssw_writes_retry);
 		queue_work(ssw_io_retry_wq, &batch->work);
+		ssw_span_put(span);
 		return;
 	}
 	bio_for_each_folio_all(fi, bio) {
@@ -301,6 +310,7 @@ static void ssw_writes_end(struct bio *bio)
 		folio_end_writeback(fi.folio);
 	}
 	bio_put(bio);
+	ssw_span_put(span);
 }
 
 /*

@@ -50,6 +50,19 @@
 	/* folios for which a memcg is too small for one more shard */	\
 	X(LRU_SMALL, small)
 
+/* In evict/, in pages except batches */
+#define SSW_EVICT_STATS(X)						\
+	/* batches of unmapped pages */					\
+	X(EVICT_BATCHES, flushed)					\
+	/* pages in these batches, all of them unmapped or in part */	\
+	X(EVICT_HELD, held)						\
+	/* of these, freed */						\
+	X(EVICT_FREED, freed)						\
+	/* of these, put back on the LRU lists */			\
+	X(EVICT_BACK, put_back)						\
+	/* of those put back, still being written */			\
+	X(EVICT_LATE, late)
+
 /* In io/, in pages except batches */
 #define SSW_IO_STATS(X)							\
 	/* bios made for adjacent pages, written or read ahead */	\
@@ -121,7 +134,11 @@
 	 */								\
 	X(POLL_LIMITED, poll_limited)					\
 	/* the device passes bios on, so each page has its own bio */	\
-	X(NO_BATCH, no_batch)
+	X(NO_BATCH, no_batch)						\
+	/* all batches of an evictor wait for late writes, and it evicts	\
+	 * without one; in isolations					\
+	 */								\
+	X(PIPE_FULL, pipe_full)
 
 #define SSW_STAT_ENUM(_item, _name)	SSW_##_item,
 #define SSW_FB_ENUM(_item, _name)	SSW_FB_##_item,
@@ -130,6 +147,7 @@
 enum ssw_stat_item {
 	SSW_ALLOC_STATS(SSW_STAT_ENUM)
 	SSW_LRU_STATS(SSW_STAT_ENUM)
+	SSW_EVICT_STATS(SSW_STAT_ENUM)
 	SSW_IO_STATS(SSW_STAT_ENUM)
 	SSW_FAULT_STATS(SSW_STAT_ENUM)
 	SSW_RECLAIM_STATS(SSW_STAT_ENUM)

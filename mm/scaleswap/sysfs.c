@@ -119,6 +119,22 @@ static const struct attribute_group ssw_lru_group = {
 };
 #endif
 
+/* evict/ */
+
+#ifdef CONFIG_SCALESWAP_EVICTOR
+SSW_EVICT_STATS(SSW_STAT_FILE)
+
+static struct attribute *ssw_evict_attrs[] = {
+	SSW_EVICT_STATS(SSW_FILE)
+	NULL,
+};
+
+static const struct attribute_group ssw_evict_group = {
+	.name = "evict",
+	.attrs = ssw_evict_attrs,
+};
+#endif
+
 /* io/ */
 
 static ssize_t bio_pages_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -508,6 +524,10 @@ int __init ssw_sysfs_init(void)
 #ifdef CONFIG_SCALESWAP_LRU
 	if (!err)
 		err = sysfs_create_group(root, &ssw_lru_group);
+#endif
+#ifdef CONFIG_SCALESWAP_EVICTOR
+	if (!err)
+		err = sysfs_create_group(root, &ssw_evict_group);
 #endif
 #ifdef CONFIG_SCALESWAP_FAULT
 	if (!err)

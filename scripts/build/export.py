@@ -91,7 +91,7 @@ PIECES = (
      "mm/scaleswap: lock an anon_vma without a loop",
      "Threads that share a VMA have one anon_vma, whose lock reclaim takes for\n"
      "each page. Let CPUs that take it for reading not make each other try again."),
-    (2, ("mm/scaleswap/io.c",),
+    (2, ("mm/scaleswap/io.c", "mm/scaleswap/evict.h"),
      "mm/scaleswap: write adjacent pages in one bio",
      "A CPU's own area gives reclaim slots that are adjacent on the device.\n"
      "Collect such pages in one bio instead of making a bio and a request of\n"
@@ -127,6 +127,10 @@ PIECES = (
      "x86/mm: flush TLBs of a batch without waiting",
      "arch_tlbbatch_flush() spins until each CPU has flushed. Let its caller go on\n"
      "meanwhile, and learn by a count when the last CPU has."),
+    (5, ("mm/scaleswap/evict", "mm/scaleswap/vmscan-evict"),
+     "mm/scaleswap: evict in batches",
+     "Unmap pages, flush, write and free them in batches, with several on their\n"
+     "way at a time. A file in debugfs has a task do so."),
     (9, ("tools/mm/",),
      "tools/mm: add the scaleswap tool",
      "Set up one swap area a core, show how they are used, take them down."),

@@ -32,6 +32,9 @@ GUESTS = {
                    append="scaleswap=on movablecore=540M", debug=dict(nodes=1, mem=1280),
                    tests="lru_gen lru_folio lru_pressure lru_reclaim lru_order lru_oom "
                    "lru_gen:switched_under_load"),
+    # evictors, first with active and inactive lists, then with generations
+    "evict": dict(cpus=4, nodes=1, append="scaleswap=on",
+                  tests="evict lru_gen:turned_on evict"),
     # the pages that faults wait for: private queues, and poll queues for bios. fault_device last:
     # the area of a drive that it removes stays, and takes pages that never get out
     "fault": dict(cpus=4, nodes=1, append="scaleswap=on nvme.poll_queues=2 "
@@ -82,7 +85,7 @@ GUESTS = {
     # the memory controller in a hierarchy of cgroup v1
     "cgroup1": dict(cpus=4, nodes=1, append="scaleswap=on cgroup.memory=nokmem", tests="cgroup1"),
     # 247 areas; a mechanism that this kernel does not have, and a name that none has
-    "wide": dict(cpus=8, nodes=1, append="scaleswap=core,lru,evict,nosuchthing",
+    "wide": dict(cpus=8, nodes=1, append="scaleswap=core,lru,zbatch,nosuchthing",
                  tests="param.sh wide pagemap bind alloc lru_folio:small_groups_have_few"),
     # two processors that really run at the same time
     "smp": dict(cpus=2, nodes=1, append="scaleswap=on", thread="multi",

@@ -40,6 +40,11 @@ pages that faults wait for:
 bios of several pages, for writes and readahead:
   io/bio_pages   most pages in one bio           io/batched    pages in such bios (io/batches)
   fallback/no_batch   pages that had a bio each, since their device passes bios on
+
+evictors, in pages:
+  evict/held   unmapped, in so many batches (evict/flushed)
+  evict/freed  of these; others were put back, some of them late, while being written
+  fallback/pipe_full  times that all batches waited for writes
 """
 
 NUMBERS = ('cpu', 'node', 'device_node', 'pages', 'used', 'priority', 'allocs_home',
@@ -51,7 +56,8 @@ STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
          'deleg_allocs', 'deleg_requester', 'deleg_holder', 'deleg_delegator', 'deleg_waits',
          'deleg_frees', 'deleg_queue_max', 'reclaim_retried')
 FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap', 'no_shard',
-            'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch')
+            'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch',
+            'pipe_full')
 # This one counts folios, and is about LRU lists.
 NO_SHARD = 'no_shard'
 # These are about reading pages, not about slots.
@@ -61,6 +67,9 @@ NO_BATCH = 'no_batch'
 FAULT = ('mode', 'poll_us', 'readahead', 'reads_direct', 'reads_bio', 'reads_irq', 'reads_late',
          'reads_retried')
 IO = ('bio_pages', 'batches', 'batched')
+EVICT = ('flushed', 'held', 'freed', 'put_back', 'late')
+# This one is about evictors.
+PIPE_FULL = 'pipe_full'
 # The only one in there that is a word.
 MODE = 'mode'
 READS = 'reads_'
@@ -179,6 +188,7 @@ def collect(io):
         'lru': read_lru(io),
         'fault': read_fault(io),
         'io': read_counters(io, SYS + '/io', IO),
+        'evict': read_counters(io, SYS + '/evict', EVICT),
     }
 
 
@@ -221,7 +231,7 @@ def pages(status):
     return ([(name, value) for name, value in status['stats'].items()
              if not name.startswith((DELEG, RECLAIM))] +
             [('fallback/' + name, value) for name, value in status['fallback'].items()
-             if name not in (NO_SHARD, NO_BATCH) and name not in POLL])
+             if name not in (NO_SHARD, NO_BATCH, PIPE_FULL) and name not in POLL])
 
 
 def delegation(status):
@@ -302,6 +312,22 @@ def bio_lines(status):
         '  ' + line for line in table(rows, left=(0,))]
 
 
+def evictors(status):
+    """Counters of evictors, as (name, number)."""
+    values = [('evict/' + name, value) for name, value in status['evict'].items()]
+    if PIPE_FULL in status['fallback']:
+        values.append(('fallback/' + PIPE_FULL, status['fallback'][PIPE_FULL]))
+    return values
+
+
+def evictor_lines(status):
+    """The lines about evictors, if there have been any."""
+    rows = [[name, str(value)] for name, value in evictors(status)]
+    if not any(status['evict'].values()):
+        return []
+    return ['', 'evictors, since boot:'] + ['  ' + line for line in table(rows, left=(0,))]
+
+
 def counted(values):
     """What is not 0 of (name, number) pairs."""
     return [(name, value) for name, value in values if value]
@@ -325,7 +351,7 @@ def render_empty(status):
         lines.append('pages that faults wait for: mode %s' % status['fault'][MODE])
     # The areas that were there before have left their marks.
     values = counted(pages(status) + delegation(status) + reclaim(status) + lru(status) +
-                     fault(status) + bios(status))
+                     fault(status) + bios(status) + evictors(status))
     if values:
         lines += ['', 'since boot, what is not 0:']
         lines += ['  ' + line for line in table([[name, str(value)] for name, value in values],
@@ -363,7 +389,8 @@ def render(status):
             lines += ['', title]
             rows = [[name, str(value)] for name, value in values]
             lines += ['  ' + line for line in table(rows, left=(0,))]
-    return lines + lru_lines(status) + fault_lines(status) + bio_lines(status)
+    return (lines + lru_lines(status) + fault_lines(status) + bio_lines(status) +
+            evictor_lines(status))
 
 
 def run(args, io):

@@ -3,6 +3,7 @@
 #define _ASM_X86_TLB_ASYNC_H
 
 #include <linux/atomic.h>
+#include <linux/cpumask.h>
 #include <linux/types.h>
 
 #include <asm/tlbbatch.h>
@@ -41,6 +42,20 @@ static inline bool arch_tlbbatch_flushed(const struct arch_tlbbatch_req *req)
 {
 	/* Pairs with the decrement in tlb_async_ack() */
 	return !atomic_read_acquire(&req->pending);
+}
+
+/**
+ * arch_tlbbatch_move - let one batch flush what another one has to
+ * @to: the one
+ * @from: the other; it is empty afterwards
+ *
+ * Context: any in which nobody else uses them.
+ */
+static inline void arch_tlbbatch_move(struct arch_tlbflush_unmap_batch *to,
+				      struct arch_tlbflush_unmap_batch *from)
+{
+	cpumask_or(&to->cpumask, &to->cpumask, &from->cpumask);
+	cpumask_clear(&from->cpumask);
 }
 
 #endif /* _ASM_X86_TLB_ASYNC_H */

@@ -65,7 +65,14 @@ def is_poll(line):
 def is_io(line):
     """Is this line of a recording a file that kernels without bios of several pages lack?"""
     name = line.split(' ')[0]
-    return '/scaleswap/io/' in name or name.endswith('/fallback/no_batch')
+    return ('/scaleswap/io/' in name or name.endswith('/fallback/no_batch') or
+            is_evict(line))
+
+
+def is_evict(line):
+    """Is this line of a recording a file that kernels without evictors lack?"""
+    name = line.split(' ')[0]
+    return '/scaleswap/evict/' in name or name.endswith('/fallback/pipe_full')
 
 
 class FakeIO(ssw_io.IO):

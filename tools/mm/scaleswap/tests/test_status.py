@@ -2,6 +2,7 @@
 """status: golden table and JSON of a recording, a tree, recording, and bad kernels."""
 import json
 import os
+import re
 import shutil
 import unittest
 
@@ -207,6 +208,24 @@ class Status(fake.Case):
             '/sys/kernel/mm/scaleswap/io/batched 7\n'))
         self.assertRegex(out, r'io/batched +7\n')
         self.assertNotIn('bio_pages', out)
+
+    def test_evictors(self):
+        counts = {'flushed': 3, 'held': 700, 'freed': 600, 'put_back': 100, 'late': 9}
+        status = json.loads(self.works('status --json --replay ' + RECORDING))
+        self.assertEqual(status['evict'], counts)
+        out = self.works('status --replay ' + RECORDING)
+        part = out[out.index('evictors, since boot'):]
+        self.assertRegex(part, r'evict/flushed +3\n +evict/held +700\n +evict/freed +600\n')
+        self.assertRegex(part, r'evict/put_back +100\n +evict/late +9\n')
+        self.assertRegex(part, r'fallback/pipe_full +2\n')
+        self.assertEqual(out.count('pipe_full'), 1)
+        with open(RECORDING) as file:
+            old = [line for line in file if not fake.is_evict(line)]
+        self.assertNotIn('evict', self.works('status --replay ' + self.recording(''.join(old))))
+        # As long as there were none, there is nothing to say about them.
+        with open(RECORDING) as file:
+            text = re.sub(r'(/scaleswap/evict/\w+) \d+', r'\1 0', file.read())
+        self.assertNotIn('evictors', self.works('status --replay ' + self.recording(text)))
 
     def test_memory(self):
         status = json.loads(self.works('status --json --replay ' + RECORDING))

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ScaleSwap: the pipeline of an evictor. See evict.c.
+ */
+#ifndef _MM_SCALESWAP_EVICT_H
+#define _MM_SCALESWAP_EVICT_H
+
+#include <linux/atomic.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/time64.h>
+#include <linux/types.h>
+
+#ifdef CONFIG_SCALESWAP_EVICTOR
+#include <asm/tlb_async.h>
+
+struct lruvec;
+struct mem_cgroup;
+struct task_struct;
+
+/* Batches of a pipeline: one is being filled, others are flushed or written */
+#define SSW_PIPE_BATCHES	4
+/* Pages after which a batch is flushed. A batch is over it by less than one isolation. */
+#define SSW_BATCH_PAGES		256
+/* Isolations after which a batch is flushed */
+#define SSW_BATCH_SEGS		16
+/* Nanoseconds after the first isolation, after which a batch is flushed */
+#define SSW_BATCH_NS		(2 * NSEC_PER_MSEC)
+/* How long a batch waits for its writes at most, where the pipeline has no other to fill */
+#define SSW_BATCH_IO_MS		100
+
+/**
+ * struct ssw_seg - folios of one isolation
+ * @lruvec: where they were isolated; they all go back there
+ * @memcg: its memcg, with a reference; NULL if the memory controller is off
+ * @target: memcg that is reclaimed from, as in struct scan_control; the evictor has a reference
+ * @held: folios that are to be evicted, each with the reference of its isolation
+ * @back: folios that are not, but that may be in TLBs: they go back when these are flushed
+ * @nr_taken: pages of both, at first
+ * @nr_freed: pages that were freed
+ * @nr_io: pages that were written
+ */
+struct ssw_seg {
+	struct lruvec *lruvec;
+	struct mem_cgroup *memcg;
+	struct mem_cgroup *target;
+	struct list_head held;
+	struct list_head back;
+	unsigned long nr_taken;
+	unsigned long nr_freed;
+	unsigned long nr_io;
+};
+
+/**
+ * enum ssw_batch_state - where a batch is in the pipeline
+ * @SSW_BATCH_FREE: it has no folios, and may be filled
+ * @SSW_BATCH_FILLING: folios are unmapped and added
+ * @SSW_BATCH_FLUSHING: CPUs flush TLBs
+ * @SSW_BATCH_WRITING: devices write folios
+ * @SSW_BATCH_LATE: it has no folios any more, but bios of it are not done
+ */
+enum ssw_batch_state {
+	SSW_BATCH_FREE,
+	SSW_BATCH_FILLING,
+	SSW_BATCH_FLUSHING,
+	SSW_BATCH_WRITING,
+	SSW_BATCH_LATE,
+};
+
+/**
+ * struct scaleswap_span - bios of a batch
+ * @bios: those that are not done, and one more while there may come others
+ * @pipe: the pipeline. Each bio has a reference.
+ */
+struct scaleswap_span {
+	atomic_t bios;
+	struct scaleswap_pipe *pipe;
+};
+
+/**
+ * struct ssw_batch - folios that are flushed by the same interrupts, and written together
+ * @state: where it is
+ * @nr_segs: how many of @seg are in use
+ * @nr_pages: pages of these
+ * @seq: which batch of the pipeline this is, counted when it leaves %SSW_BATCH_FILLING
+ * @since: local_clock() at the first isolation
+ * @flush: whether any CPU has to flush
+ * @unsent: jiffies at which the flush is to be sent, for tests; 0 if it is sent
+ * @tlb: CPUs to flush
+ * @req: the flush
+ * @span: the bios
+ * @seg: isolations
+ */
+struct ssw_batch {
+	enum ssw_batch_state state;
+	unsigned int nr_segs;
+	unsigned int nr_pages;
+	unsigned int seq;
+	u64 since;
+	bool flush;
+	unsigned long unsent;
+	struct arch_tlbflush_unmap_batch tlb;
+	struct arch_tlbbatch_req req;
+	struct scaleswap_span span;
+	struct ssw_seg seg[SSW_BATCH_SEGS];
+};
+
+/**
+ * struct scaleswap_pipe - pipeline of an evictor
+ * @ref: the evictor, and each bio
+ * @task: the evictor, with a reference: bios wake it when they may be done with it
+ * @filling: the batch that is filled, or NULL: no folios are held then
+ * @held: folios of this isolation that are to be evicted
+ * @back: folios of this isolation that are not
+ * @nr_held: pages of @held
+ * @unmapping: folio that was unmapped last, or at least in part
+ * @other: a folio was unmapped that is not held, so TLBs are flushed at once
+ * @taken: pages that were to be evicted so far
+ * @freed: pages that were freed so far
+ * @seq: batches sent so far
+ * @batch: the batches
+ */
+struct scaleswap_pipe {
+	struct kref ref;
+	struct task_struct *task;
+	struct ssw_batch *filling;
+	struct list_head held;
+	struct list_head back;
+	unsigned long nr_held;
+	struct folio *unmapping;
+	bool other;
+	unsigned long taken;
+	unsigned long freed;
+	unsigned int seq;
+	struct ssw_batch batch[SSW_PIPE_BATCHES];
+};
+
+/* evict.c */
+struct scaleswap_pipe *ssw_pipe_create(void);
+void ssw_pipe_put(struct scaleswap_pipe *pipe);
+void ssw_batch_send(struct ssw_batch *batch);
+bool ssw_batch_flushed(struct ssw_batch *batch);
+void ssw_batch_wait_flushed(struct ssw_batch *batch);
+void ssw_span_begin(struct scaleswap_span *span);
+struct scaleswap_span *ssw_span_current(void);
+void ssw_span_get(struct scaleswap_span *span);
+void ssw_span_put(struct scaleswap_span *span);
+bool ssw_span_done(const struct scaleswap_span *span);
+void ssw_span_wait(const struct scaleswap_span *span);
+
+/* vmscan-evict.c */
+unsigned long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages);
+
+#else /* CONFIG_SCALESWAP_EVICTOR */
+
+struct scaleswap_span;
+
+static inline struct scaleswap_span *ssw_span_current(void)
+{
+	return NULL;
+}
+
+static inline void ssw_span_get(struct scaleswap_span *span)
+{
+}
+
+static inline void ssw_span_put(struct scaleswap_span *span)
+{
+}
+
+#endif /* CONFIG_SCALESWAP_EVICTOR */
+#endif /* _MM_SCALESWAP_EVICT_H */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ScaleSwap: what the rest of mm asks about evictors; a part of hooks.h.
+ */
+#ifndef _MM_SCALESWAP_EVICT_HOOKS_H
+#define _MM_SCALESWAP_EVICT_HOOKS_H
+
+#include <linux/jump_label.h>
+#include <linux/types.h>
+
+#ifdef CONFIG_SCALESWAP_EVICTOR
+
+DECLARE_STATIC_KEY_FALSE(scaleswap_evict_key);
+
+/**
+ * scaleswap_evict_on - check whether there may be evictors
+ *
+ * If so, a folio that is neither locked nor mapped may be in TLBs, until
+ * flush_tlb_batched_pending() has returned for each mm that it was mapped in.
+ *
+ * Context: any. Changes only at boot.
+ * Return: true with scaleswap=evict.
+ */
+static inline bool scaleswap_evict_on(void)
+{
+	return static_branch_unlikely(&scaleswap_evict_key);
+}
+
+#else
+
+static inline bool scaleswap_evict_on(void)
+{
+	return false;
+}
+
+#endif /* CONFIG_SCALESWAP_EVICTOR */
+
+#endif /* _MM_SCALESWAP_EVICT_HOOKS_H */

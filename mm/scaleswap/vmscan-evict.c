@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: the steps of an evictor's pipeline.
+ *
+ * mm/vmscan.c includes this file, which uses its static functions and struct scan_control. See
+ * evict.c for what the pipeline is.
+ */
+
+#ifdef CONFIG_SCALESWAP_EVICTOR
+
+#include <linux/blkdev.h>
+#include <linux/sched/clock.h>
+
+#include "evict.h"
+#include "internal.h"
+
+static unsigned int shrink_folio_list(struct list_head *folio_list, struct pglist_data *pgdat,
+				      struct scan_control *sc, struct reclaim_stat *stat,
+				      bool ignore_references);
+static unsigned int move_folios_to_lru(struct lruvec *lruvec, struct list_head *list);
+static unsigned long do_try_to_free_pages(struct zonelist *zonelist, struct scan_control *sc);
+
+/* The pipeline that reclaim holds folios in, if it does */
+static struct scaleswap_pipe *ssw_pipe_of(const struct scan_control *sc)
+{
+	if (!scaleswap_evict_on() || !sc->pipe || !sc->pipe->filling)
+		return NULL;
+	return sc->pipe;
+}
+
+/* --- the first step, in shrink_folio_list() ------------------------------------------- */
+
+/* Note that a folio is about to be unmapped. */
+static void scaleswap_pipe_unmap(struct scan_control *sc, struct folio *folio)
+{
+	struct scaleswap_pipe *pipe = ssw_pipe_of(sc);
+
+	if (!pipe)
+		return;
+	if (folio_is_file_lru(folio))
+		pipe->other = true;
+	else
+		pipe->unmapping = folio;
+}
+
+/* Hold a folio that is unmapped and could be evicted. Return false if it is not to be held. */
+static bool scaleswap_pipe_hold(struct scan_control *sc, struct folio *folio)
+{
+	struct scaleswap_pipe *pipe = ssw_pipe_of(sc);
+
+	if (!pipe || folio_is_file_lru(folio))
+		return false;
+	/* shrink_folio_list() takes the last one first: in the order of their slots, for few bios. */
+	list_add(&folio->lru, &pipe->held);
+	pipe->nr_held += folio_nr_pages(folio);
+	folio_unlock(folio);
+	return true;
+}
+
+/* Keep a folio that is not to be evicted until TLBs are flushed, if it was unmapped in part. */
+static bool scaleswap_pipe_keep(struct scan_control *sc, struct folio *folio)
+{
+	struct scaleswap_pipe *pipe = ssw_pipe_of(sc);
+
+	if (!pipe || pipe->unmapping != folio)
+		return false;
+	list_add_tail(&folio->lru, &pipe->back);
+	return true;
+}
+
+/* Check whether what was unmapped is flushed with a batch. */
+static bool scaleswap_pipe_flush(struct scan_control *sc)
+{
+	struct scaleswap_pipe *pipe = ssw_pipe_of(sc);
+
+	if (!pipe || pipe->other)
+		return false;
+	return true;
+}
+
+/* Count the pages of folios. */
+static unsigned long ssw_count_pages(const struct list_head *folios)
+{
+	struct folio *folio;
+	unsigned long nr = 0;
+
+	list_for_each_entry(folio, folios, lru)
+		nr += folio_nr_pages(folio);
+	return nr;
+}
+
+/*
+ * Add what shrink_folio_list() has held to the batch, as folios of @lruvec.
+ *
+ * Return: pages that are to be evicted. They are not freed yet.
+ */
+static unsigned long scaleswap_pipe_submit(struct lruvec *lruvec, struct scan_control *sc)
+{
+	struct tlbflush_unmap_batch *ubc = &current->tlb_ubc;
+	struct scaleswap_pipe *pipe = ssw_pipe_of(sc);
+	unsigned long nr_held;
+	struct ssw_batch *batch;
+	struct ssw_seg *seg;
+
+	if (!pipe)
+		return 0;
+	nr_held = pipe->nr_held;
+	pipe->nr_held = 0;
+	pipe->taken += nr_held;
+	pipe->unmapping = NULL;
+	pipe->other = false;
+	if (list_empty(&pipe->held) && list_empty(&pipe->back))
+		return 0;
+	batch = pipe->filling;
+	if (!batch->nr_segs)
+		batch->since = local_clock();
+	seg = &batch->seg[batch->nr_segs++];
+	*seg = (struct ssw_seg) {
+		.lruvec = lruvec,
+		.memcg = lruvec_memcg(lruvec),
+		.target = sc->target_mem_cgroup,
+		.held = LIST_HEAD_INIT(seg->held),
+		.back = LIST_HEAD_INIT(seg->back),
+		.nr_taken = nr_held + ssw_count_pages(&pipe->back),
+	};
+	list_splice_init(&pipe->held, &seg->held);
+	list_splice_init(&pipe->back, &seg->back);
+	if (seg->memcg)
+		css_get(&seg->memcg->css);
+	if (ubc->flush_required) {
+		arch_tlbbatch_move(&batch->tlb, &ubc->arch);
+		ubc->flush_required = false;
+		ubc->writable = false;
+		batch->flush = true;
+	}
+	batch->nr_pages += seg->nr_taken;
+	/* The caller takes off all that it has isolated. */
+	mod_node_page_state(lruvec_pgdat(lruvec), NR_ISOLATED_ANON, seg->nr_taken);
+	ssw_stat_add(SSW_EVICT_HELD, seg->nr_taken);
+	return nr_held;
+}
+
+/* --- the other steps ------------------------------------------------------------------- */
+
+/* What shrink_folio_list() may do to folios that are unmapped and flushed */
+static struct scan_control ssw_seg_control(const struct ssw_seg *seg, bool may_write)
+{
+	return (struct scan_control) {
+		.target_mem_cgroup = seg->target,
+		/*
+		 * Without __GFP_IO no slot is allocated: an anonymous folio that has none any more
+		 * was in use again. With __GFP_FS it is written nevertheless.
+		 */
+		.gfp_mask = GFP_KERNEL & ~__GFP_IO,
+		.reclaim_idx = MAX_NR_ZONES - 1,
+		.may_writepage = may_write,
+		.may_swap = 1,
+		.no_demotion = 1,
+	};
+}
+
+/* Have shrink_folio_list() do a step with the folios to evict. */
+static void ssw_seg_shrink(struct scaleswap_pipe *pipe, struct ssw_seg *seg, bool may_write)
+{
+	struct pglist_data *pgdat = lruvec_pgdat(seg->lruvec);
+	struct scan_control sc = ssw_seg_control(seg, may_write);
+	enum vm_event_item item = PGSTEAL_KSWAPD + reclaimer_offset();
+	struct reclaim_stat stat;
+	unsigned int nr;
+
+	if (list_empty(&seg->held))
+		return;
+	nr = shrink_folio_list(&seg->held, pgdat, &sc, &stat, true);
+	seg->nr_io += stat.nr_pageout;
+	seg->nr_freed += nr;
+	pipe->freed += nr;
+	if (!cgroup_reclaim(&sc))
+		count_vm_events(item, nr);
+	count_memcg_events(seg->memcg, item, nr);
+	count_vm_events(PGSTEAL_ANON, nr);
+	ssw_stat_add(SSW_EVICT_FREED, nr);
+}
+
+/* As evict_folios() does: folios that reclaim did not want are not of the oldest generation. */
+static void ssw_seg_reject(struct ssw_seg *seg)
+{
+#ifdef CONFIG_LRU_GEN
+	struct folio *folio;
+
+	if (!lru_gen_enabled())
+		return;
+	list_for_each_entry(folio, &seg->back, lru) {
+		if (!folio_evictable(folio))
+			continue;
+		if (folio_test_reclaim(folio) &&
+		    (folio_test_dirty(folio) || folio_test_writeback(folio))) {
+			if (folio_test_workingset(folio))
+				folio_set_referenced(folio);
+			continue;
+		}
+		set_mask_bits(&folio->flags, LRU_REFS_MASK | LRU_REFS_FLAGS, BIT(PG_active));
+	}
+#endif
+}
+
+/* Put folios back on their lists that are not evicted. */
+static void ssw_seg_put_back(struct ssw_seg *seg)
+{
+	unsigned long nr;
+
+	if (list_empty(&seg->back))
+		return;
+	nr = ssw_count_pages(&seg->back);
+	ssw_seg_reject(seg);
+	spin_lock_irq(&seg->lruvec->lru_lock);
+	move_folios_to_lru(seg->lruvec, &seg->back);
+	spin_unlock_irq(&seg->lruvec->lru_lock);
+	ssw_stat_add(SSW_EVICT_BACK, nr);
+}
+
+static void ssw_seg_end(struct ssw_seg *seg)
+{
+	/* MGLRU has no use for costs. */
+	if (!lru_gen_enabled())
+		lru_note_cost(seg->lruvec, false, seg->nr_io, seg->nr_taken - seg->nr_freed);
+	mod_node_page_state(lruvec_pgdat(seg->lruvec), NR_ISOLATED_ANON, -(long)seg->nr_taken);
+	if (seg->memcg)
+		css_put(&seg->memcg->css);
+}
+
+/* Second step: TLBs are flushed. Write, and free what need not be written. */
+static void ssw_batch_write(struct ssw_batch *batch)
+{
+	struct reclaim_state *state = current->reclaim_state;
+	struct folio *folio, *next;
+	struct blk_plug plug;
+	unsigned int i;
+
+	batch->state = SSW_BATCH_WRITING;
+	ssw_span_begin(&batch->span);
+	state->span = &batch->span;
+	blk_start_plug(&plug);
+	for (i = 0; i < batch->nr_segs; i++) {
+		struct ssw_seg *seg = &batch->seg[i];
+
+		ssw_seg_shrink(batch->span.pipe, seg, true);
+		/* Those that are or were written wait for the third step. */
+		list_for_each_entry_safe(folio, next, &seg->held, lru) {
+			if (folio_test_active(folio) || folio_mapped(folio) ||
+			    folio_test_dirty(folio) || !folio_test_swapcache(folio))
+				list_move_tail(&folio->lru, &seg->back);
+		}
+		ssw_seg_put_back(seg);
+	}
+	/* Bios may be in the plug of shrink_lruvec(). They begin now, not when this task sleeps. */
+	blk_flush_plug(current->plug, false);
+	blk_finish_plug(&plug);
+	state->span = NULL;
+	ssw_span_put(&batch->span);
+}
+
+/* Third step: bios are done, or late. Free what was written. */
+static void ssw_batch_end(struct ssw_batch *batch)
+{
+	struct folio *folio, *next;
+	unsigned int i;
+
+	for (i = 0; i < batch->nr_segs; i++) {
+		struct ssw_seg *seg = &batch->seg[i];
+
+		/* Late, or not written by bios that count: PG_reclaim has it freed next. */
+		list_for_each_entry_safe(folio, next, &seg->held, lru) {
+			if (folio_test_writeback(folio)) {
+				ssw_stat_add(SSW_EVICT_LATE, folio_nr_pages(folio));
+				list_move_tail(&folio->lru, &seg->back);
+			}
+		}
+		ssw_seg_shrink(batch->span.pipe, seg, false);
+		list_splice_init(&seg->held, &seg->back);
+		ssw_seg_put_back(seg);
+		ssw_seg_end(seg);
+	}
+	batch->nr_segs = 0;
+	batch->nr_pages = 0;
+	batch->state = SSW_BATCH_LATE;
+}
+
+/* Do with a batch what can be done. Wait if @wait is set. Return true if it is free. */
+static bool ssw_batch_step(struct ssw_batch *batch, bool wait)
+{
+	if (batch->state == SSW_BATCH_FLUSHING) {
+		if (!ssw_batch_flushed(batch)) {
+			if (!wait)
+				return false;
+			ssw_batch_wait_flushed(batch);
+		}
+		ssw_batch_write(batch);
+	}
+	if (batch->state == SSW_BATCH_WRITING) {
+		if (!ssw_span_done(&batch->span)) {
+			if (!wait)
+				return false;
+			ssw_span_wait(&batch->span);
+		}
+		ssw_batch_end(batch);
+	}
+	if (batch->state == SSW_BATCH_LATE && ssw_span_done(&batch->span))
+		batch->state = SSW_BATCH_FREE;
+	return batch->state == SSW_BATCH_FREE;
+}
+
+/* The batch with folios that was sent first, or NULL */
+static struct ssw_batch *ssw_pipe_oldest(struct scaleswap_pipe *pipe)
+{
+	struct ssw_batch *oldest = NULL;
+	unsigned int i;
+
+	for (i = 0; i < SSW_PIPE_BATCHES; i++) {
+		struct ssw_batch *batch = &pipe->batch[i];
+
+		if ((batch->state == SSW_BATCH_FLUSHING || batch->state == SSW_BATCH_WRITING) &&
+		    (!oldest || (int)(batch->seq - oldest->seq) < 0))
+			oldest = batch;
+	}
+	return oldest;
+}
+
+/* Have a batch to fill, if one gets free in time. */
+static void ssw_pipe_fill(struct scaleswap_pipe *pipe)
+{
+	struct ssw_batch *batch;
+	unsigned int i;
+
+	while (!pipe->filling) {
+		for (i = 0; i < SSW_PIPE_BATCHES && !pipe->filling; i++) {
+			if (ssw_batch_step(&pipe->batch[i], false))
+				pipe->filling = &pipe->batch[i];
+		}
+		if (pipe->filling)
+			break;
+		batch = ssw_pipe_oldest(pipe);
+		if (!batch) {
+			ssw_fallback(raw_smp_processor_id(), SSW_FB_PIPE_FULL, 0);
+			return;
+		}
+		ssw_batch_step(batch, true);
+	}
+	pipe->filling->state = SSW_BATCH_FILLING;
+}
+
+/* Flush what has been unmapped, if anything. */
+static void ssw_pipe_send(struct scaleswap_pipe *pipe)
+{
+	if (pipe->filling && pipe->filling->nr_segs) {
+		ssw_batch_send(pipe->filling);
+		pipe->filling = NULL;
+	}
+}
+
+/* Bring all folios to their end: they are freed, or back on their lists. */
+static void ssw_pipe_drain(struct scaleswap_pipe *pipe)
+{
+	struct ssw_batch *batch;
+
+	ssw_pipe_send(pipe);
+	while ((batch = ssw_pipe_oldest(pipe)))
+		ssw_batch_step(batch, true);
+	ssw_pipe_fill(pipe);
+}
+
+/* Count the pages that the pipeline has, of a memcg and node or, if @mlruvec is NULL, of all. */
+static unsigned long ssw_pipe_has(struct scaleswap_pipe *pipe, struct lruvec *mlruvec)
+{
+	unsigned long nr = 0;
+	unsigned int i, j;
+
+	for (i = 0; i < SSW_PIPE_BATCHES; i++) {
+		struct ssw_batch *batch = &pipe->batch[i];
+
+		for (j = 0; j < batch->nr_segs; j++) {
+			struct ssw_seg *seg = &batch->seg[j];
+
+			if (!mlruvec || scaleswap_memcg_lruvec(seg->lruvec) == mlruvec)
+				nr += seg->nr_taken - seg->nr_freed;
+		}
+	}
+	return nr;
+}
+
+/* Check that a pipeline does not have too much of a memcg and node: an eighth of what is old. */
+static bool ssw_pipe_has_too_much(struct scaleswap_pipe *pipe, struct lruvec *lruvec)
+{
+	struct lruvec *mlruvec = scaleswap_memcg_lruvec(lruvec);
+	unsigned long old = lruvec_lru_size(mlruvec, LRU_INACTIVE_ANON, MAX_NR_ZONES - 1);
+
+	return ssw_pipe_has(pipe, mlruvec) > max(old / 8, SWAP_CLUSTER_MAX);
+}
+
+/* Continue with all batches, after folios of @lruvec were isolated. */
+static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
+{
+	struct ssw_batch *filling;
+	struct scaleswap_pipe *pipe;
+	unsigned int i;
+
+	if (!scaleswap_evict_on() || !sc->pipe)
+		return;
+	pipe = sc->pipe;
+	filling = pipe->filling;
+	/* evict_folios() may add two at a time. */
+	if (filling && filling->nr_segs &&
+	    (filling->nr_pages >= SSW_BATCH_PAGES || filling->nr_segs >= SSW_BATCH_SEGS - 1 ||
+	     local_clock() - filling->since > SSW_BATCH_NS))
+		ssw_pipe_send(pipe);
+	if (ssw_pipe_has_too_much(pipe, lruvec))
+		ssw_pipe_drain(pipe);
+	for (i = 0; i < SSW_PIPE_BATCHES; i++)
+		ssw_batch_step(&pipe->batch[i], false);
+	ssw_pipe_fill(pipe);
+}
+
+/* --- who evicts ------------------------------------------------------------------------ */
+
+/*
+ * Reclaim pages once. Anonymous memory and shmem is held in the pipeline, page cache is freed.
+ *
+ * Return: true if there was anything to evict.
+ */
+static bool ssw_evict_once(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg,
+			   unsigned long nr_pages)
+{
+	unsigned long held = pipe->taken;
+	struct scan_control sc = {
+		.nr_to_reclaim = max(nr_pages, SWAP_CLUSTER_MAX),
+		.gfp_mask = GFP_KERNEL | (GFP_HIGHUSER_MOVABLE & ~GFP_RECLAIM_MASK),
+		.reclaim_idx = MAX_NR_ZONES - 1,
+		.target_mem_cgroup = memcg,
+		.priority = DEF_PRIORITY,
+		.may_writepage = !laptop_mode,
+		.may_unmap = 1,
+		.may_swap = 1,
+		.proactive = 1,
+		.pipe = pipe,
+	};
+
+	set_task_reclaim_state(current, &sc.reclaim_state);
+	nr_pages = do_try_to_free_pages(node_zonelist(numa_node_id(), sc.gfp_mask), &sc);
+	set_task_reclaim_state(current, NULL);
+	/* What is held counts when it is freed. */
+	pipe->freed += nr_pages - min(nr_pages, pipe->taken - held);
+	return nr_pages;
+}
+
+/* Bring what the pipeline has to its end. */
+static void ssw_evict_drain(struct scaleswap_pipe *pipe)
+{
+	struct reclaim_state state = { };
+
+	set_task_reclaim_state(current, &state);
+	ssw_pipe_drain(pipe);
+	set_task_reclaim_state(current, NULL);
+}
+
+/**
+ * ssw_evict_memcg - evict pages of a memcg by a pipeline, in the calling task
+ * @memcg: the memcg
+ * @nr_pages: how many
+ *
+ * What memory.reclaim does, but for the pipeline.
+ *
+ * Context: process context, may sleep.
+ * Return: pages that were freed; fewer than @nr_pages if there were no more, or after a signal, or
+ * if there is no memory for the pipeline.
+ */
+unsigned long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages)
+{
+	unsigned int noreclaim, tries = MAX_RECLAIM_RETRIES;
+	struct scaleswap_pipe *pipe = ssw_pipe_create();
+	unsigned long freed, was;
+
+	if (!pipe)
+		return 0;
+	noreclaim = memalloc_noreclaim_save();
+	do {
+		unsigned long sure = was = pipe->freed;
+
+		/* In the same parts as memory.reclaim, as long as it seems to be enough */
+		while (sure < nr_pages && !signal_pending(current) &&
+		       ssw_evict_once(pipe, memcg, (nr_pages - sure) / 4))
+			sure = pipe->freed + ssw_pipe_has(pipe, NULL);
+		/* Some of it may be in use again, and is put back. */
+		ssw_evict_drain(pipe);
+		if (pipe->freed > was)
+			continue;
+		lru_add_drain_all();
+		tries--;
+	} while (pipe->freed < nr_pages && tries && !signal_pending(current));
+	memalloc_noreclaim_restore(noreclaim);
+	freed = pipe->freed;
+	ssw_pipe_put(pipe);
+	return freed;
+}
+
+#else /* CONFIG_SCALESWAP_EVICTOR */
+
+static inline void scaleswap_pipe_unmap(struct scan_control *sc, struct folio *folio)
+{
+}
+
+static inline bool scaleswap_pipe_hold(struct scan_control *sc, struct folio *folio)
+{
+	return false;
+}
+
+static inline bool scaleswap_pipe_keep(struct scan_control *sc, struct folio *folio)
+{
+	return false;
+}
+
+static inline bool scaleswap_pipe_flush(struct scan_control *sc)
+{
+	return false;
+}
+
+static inline unsigned long scaleswap_pipe_submit(struct lruvec *lruvec, struct scan_control *sc)
+{
+	return 0;
+}
+
+static inline void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
+{
+}
+
+#endif /* CONFIG_SCALESWAP_EVICTOR */

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Evictors: pages that are swapped out in batches, while CPUs use them.
+ *
+ * A process of each test writes to debugfs and so is the evictor. It waits before it has TLBs
+ * flushed where a test says so, such that CPUs use pages that are unmapped for as long.
+ */
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+#include "cg_util.h"
+#include "fault_util.h"
+
+#define DEBUG	"/sys/kernel/debug/scaleswap/"
+#define DELAY	DEBUG "evict_delay_ms"
+#define EVICT	SSW_SYS "/evict/"
+#define GROUP	"ssw-evict"
+/* What a process has of its own beside the pages of the test */
+#define OWN	200
+
+FIXTURE(evict) { int unused; };
+
+FIXTURE_SETUP(evict)
+{
+	const char *why = ssw_start(SSW_NEED_ON | SSW_NEED_DIR);
+
+	if (why)
+		SKIP(return, "%s", why);
+	if (access(DEBUG "evict", F_OK))
+		SKIP(return, "no debugfs, CONFIG_SCALESWAP_EVICTOR, or not booted with evict");
+}
+
+FIXTURE_TEARDOWN(evict)
+{
+	ssw_write(DELAY, "0");
+	if (!access(SSW_CG "/" GROUP, F_OK))
+		cg_remove(GROUP);
+	ssw_end();
+	fault_nullb_gone();
+}
+
+#define NEED_DELAY(ms)							\
+	do {								\
+		if (ssw_write(DELAY, ms))				\
+			SKIP(return, "a kernel without CONFIG_FAULT_INJECTION_DEBUG_FS"); \
+	} while (0)
+
+static long long counter(const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), EVICT "%s", name);
+	return ssw_num(path);
+}
+
+/* The number by which debugfs knows a group */
+static unsigned long group_id(void)
+{
+	struct stat st;
+
+	return stat(SSW_CG "/" GROUP, &st) ? 0 : st.st_ino;
+}
+
+/* Evict from the group: 0 if so much was freed, or -errno. */
+static int evict(unsigned long pages)
+{
+	char val[64];
+
+	snprintf(val, sizeof(val), "%lu %lu", group_id(), pages);
+	return ssw_write(DEBUG "evict", val);
+}
+
+/* Pages that are isolated, once CPUs have added up what they counted */
+static long long isolated(void)
+{
+	long long nr = -1;
+
+	ssw_for_looks(i) {
+		ssw_write("/proc/sys/vm/stat_refresh", "1");
+		nr = ssw_vmstat("nr_isolated_anon");
+		if (!nr)
+			break;
+		usleep(20000);
+	}
+	return nr;
+}
+
+/* Each page that was taken has come to its end. */
+static void settled(struct __test_metadata *_metadata)
+{
+	EXPECT_EQ(counter("held"), counter("freed") + counter("put_back"));
+	EXPECT_EQ(0, isolated());
+}
+
+/* Groups that were removed and are not gone */
+static long long dying(void)
+{
+	return ssw_proc_num(SSW_CG "/cgroup.stat", "nr_dying_subsys_memory");
+}
+
+/* Pages leave in batches, come back right, and nothing is left behind. */
+SSW_BODY(evict, in_batches)
+{
+	const long pages = 3000, rounds = 3;
+	long long flushed, freed, late, bios, was = dying();
+	struct ssw_areas areas;
+	struct member m;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, SSW_MANY));
+	ASSERT_EQ(0, cg_make(GROUP));
+	m = member_start(GROUP, 1, pages, 1);
+	for (int i = 0; i < rounds; i++) {
+		ASSERT_TRUE(member_step(&m, STAMP));
+		flushed = counter("flushed");
+		freed = counter("freed");
+		late = counter("late");
+		bios = io_num("batches");
+		EXPECT_EQ(0, evict(pages));
+		flushed = counter("flushed") - flushed;
+		freed = counter("freed") - freed;
+		late = counter("late") - late;
+		bios = io_num("batches") - bios;
+		TH_LOG("%lld pages in %lld batches and %lld bios, %lld late",
+		       freed, flushed, bios, late);
+		/* Page cache may be some of it, and what the process has of its own. */
+		EXPECT_LE(pages - OWN, freed);
+		EXPECT_GE(pages + OWN, freed);
+		/* Drives of an emulator are fast: nearly all were written in time. */
+		EXPECT_GE(OWN, late);
+		/* They are written in the order of their slots. */
+		EXPECT_GT(freed / 4, bios);
+		/* A batch is sent after 2 ms, too. */
+		EXPECT_LT(0, flushed);
+		EXPECT_LE((pages - OWN) * (long long)SSW_PAGE,
+			  cg(GROUP, "memory.swap.current", NULL));
+		EXPECT_EQ(0, cg_disagrees(GROUP));
+		settled(_metadata);
+		ASSERT_TRUE(member_step(&m, CHECK));
+	}
+	member_step(&m, LEAVE);
+	EXPECT_EQ(0, m.status);
+	EXPECT_EQ(0, cg_remove(GROUP));
+	ssw_for_looks(i) {
+		if (dying() <= was)
+			break;
+		usleep(20000);
+	}
+	EXPECT_LE(0, was);
+	EXPECT_GE(was, dying()) TH_LOG("the group is not freed");
+}
+
+/*
+ * A device that takes longer than all batches wait: pages are put back, the evictor evicts without
+ * a batch, and nothing is lost.
+ */
+SSW_BODY(evict, slow_device)
+{
+	const long pages = 400;
+	long long late, full, cluster = ssw_num(CLUSTER);
+	char was[16];
+	struct member m;
+	int err;
+
+	err = fault_nullb("0", "1024", "5000000000");
+	if (err)
+		SKIP(return, "no null_blk (%s)", strerror(-err));
+	ASSERT_LE(0, ssw_on_cpu(FAULT_NULLB, 1));
+	ASSERT_EQ(0, cg_make(GROUP));
+	m = member_start(GROUP, 1, pages, 1);
+	ASSERT_TRUE(member_step(&m, STAMP));
+	late = counter("late");
+	full = ssw_stat("fallback/pipe_full");
+	ASSERT_EQ(0, ssw_pin(1));
+	/* As much as there is, if it takes a while */
+	evict(pages);
+	late = counter("late") - late;
+	full = ssw_stat("fallback/pipe_full") - full;
+	TH_LOG("%lld pages late, %lld times no batch", late, full);
+	EXPECT_LT(0, late);
+	EXPECT_LT(0, full);
+	settled(_metadata);
+	/* What is still being written when its process ends stays in swap for a while. */
+	ssw_for_looks(i) {
+		if (!ssw_vmstat("nr_writeback"))
+			break;
+		usleep(100000);
+	}
+	/* Read back with as few reads as possible: each takes as long. */
+	ASSERT_EQ(0, ssw_write(CLUSTER, "5"));
+	EXPECT_TRUE(member_step(&m, CHECK));
+	snprintf(was, sizeof(was), "%lld", cluster);
+	EXPECT_EQ(0, ssw_write(CLUSTER, was));
+	member_step(&m, LEAVE);
+	EXPECT_EQ(0, m.status);
+	EXPECT_EQ(0, cg_remove(GROUP));
+}
+
+/* --- pages that are in use ------------------------------------------------------------- */
+
+#define THREADS	4
+#define EACH	96
+
+/* Writes to its own pages, on a CPU of its own, and knows what is in them. */
+struct writer {
+	int cpu;
+	char *pages;
+	volatile bool stop;
+	volatile long rounds;
+	volatile long wrong;
+	uint64_t count[EACH];
+	pthread_t thread;
+};
+
+static void *write_on(void *arg)
+{
+	struct writer *w = arg;
+
+	ssw_pin(w->cpu);
+	while (!w->stop) {
+		for (int i = 0; i < EACH; i++) {
+			volatile uint64_t *at = (void *)(w->pages + i * SSW_PAGE);
+
+			/* A page that was written before a CPU wrote to it has an older number. */
+			if (at[0] != w->count[i] || at[511] != w->count[i])
+				w->wrong++;
+			w->count[i]++;
+			at[0] = w->count[i];
+			at[511] = w->count[i];
+		}
+		w->rounds++;
+		/* Give others the CPU, as it may be emulated. */
+		if (!(w->rounds % 64))
+			sched_yield();
+	}
+	return NULL;
+}
+
+/* As a process of the group: threads that write until told to stop. Status 0: all was right. */
+static void writers(volatile int *state, const int *cpus)
+{
+	struct writer *w = ssw_shared(THREADS * sizeof(*w));
+	long wrong = 0;
+
+	/* What the threads remember is not to be swapped. */
+	if (!w || mlock(w, THREADS * sizeof(*w)))
+		_exit(2);
+	for (int i = 0; i < THREADS; i++) {
+		w[i].cpu = cpus[i];
+		w[i].pages = ssw_map(EACH, false);
+		if (!w[i].pages || pthread_create(&w[i].thread, NULL, write_on, &w[i]))
+			_exit(3);
+	}
+	while (!*state) {
+		bool all = true;
+
+		for (int i = 0; i < THREADS; i++)
+			all = all && w[i].rounds;
+		if (all)
+			*state = 1;
+		usleep(1000);
+	}
+	while (*state == 1)
+		usleep(10000);
+	for (int i = 0; i < THREADS; i++) {
+		w[i].stop = true;
+		pthread_join(w[i].thread, NULL);
+		wrong += w[i].wrong;
+	}
+	_exit(wrong ? 1 : 0);
+}
+
+static int four_cpus(int *cpus)
+{
+	cpu_set_t set;
+	int n = 0;
+
+	if (ssw_online(&set) < 0)
+		return 0;
+	for (int i = 0; i < CPU_SETSIZE && n < THREADS; i++)
+		if (CPU_ISSET(i, &set))
+			cpus[n++] = i;
+	/* With fewer CPUs they share them. */
+	for (int i = n; n && i < THREADS; i++)
+		cpus[i] = cpus[i % n];
+	return n;
+}
+
+/* No write is lost that a CPU does by an entry which is not there any more. */
+SSW_BODY(evict, while_written_to)
+{
+	volatile int *state = ssw_shared(sizeof(*state));
+	const int rounds = 4;
+	long long freed, back;
+	struct ssw_areas areas;
+	int cpus[THREADS];
+	pid_t pid;
+
+	NEED_DELAY("20");
+	ASSERT_LT(0, four_cpus(cpus));
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, SSW_MANY));
+	ASSERT_EQ(0, cg_make(GROUP));
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (cg_move(GROUP, getpid()))
+			_exit(4);
+		writers(state, cpus);
+	}
+	ssw_for_looks(i) {
+		if (*state)
+			break;
+		usleep(10000);
+	}
+	ASSERT_EQ(1, *state);
+	freed = counter("freed");
+	back = counter("put_back");
+	for (int i = 0; i < rounds; i++)
+		evict(THREADS * EACH / 12);
+	freed = counter("freed") - freed;
+	back = counter("put_back") - back;
+	TH_LOG("%lld pages freed, %lld put back", freed, back);
+	*state = 2;
+	EXPECT_EQ(0, ssw_join(pid)) TH_LOG("1: writes were lost");
+	/* Or nothing was tried. */
+	EXPECT_LE(rounds, freed);
+	settled(_metadata);
+	EXPECT_EQ(0, cg_remove(GROUP));
+}
+
+/* --- a page that is moved ---------------------------------------------------------------- */
+
+/* As in include/uapi/linux/userfaultfd.h; the system's own may be older. */
+#define MOVE_FEATURE	(1 << 16)
+#define MOVE_IOCTL	_IOWR(UFFDIO, 0x05, struct move)
+
+struct move {
+	uint64_t dst, src, len, mode;
+	int64_t moved;
+};
+
+struct mover {
+	char *src;
+	int cpu;
+	volatile bool stop;
+	volatile long rounds;
+	pthread_t thread;
+};
+
+/* Write to a page until it is gone: then the write waits for a page that nobody fills in. */
+static void *write_to(void *arg)
+{
+	struct mover *m = arg;
+
+	ssw_pin(m->cpu);
+	while (!m->stop) {
+		(*(volatile uint64_t *)m->src)++;
+		m->rounds++;
+	}
+	return NULL;
+}
+
+static int move_fd(char *p, size_t pages)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = MOVE_FEATURE };
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)p, pages * SSW_PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0 && !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &reg))
+		return fd;
+	return -errno;
+}
+
+/*
+ * As a process of the group: one page that another thread writes to all the time is evicted, by a
+ * process outside, and moved before its flush is sent. Nothing is written to it afterwards. Status
+ * 0: so it was; 1: it was written to. *@state counts moves of an entry.
+ */
+static void move_while_written(volatile int *state, volatile int *go, const int *cpus, int rounds)
+{
+	uint64_t was;
+
+	ssw_pin(cpus[0]);
+	for (int round = 0; round < rounds; round++) {
+		char *p = ssw_map(2, false);
+		struct mover m = { .src = p, .cpu = cpus[1] };
+		struct move move = {
+			.dst = (uintptr_t)(p + SSW_PAGE), .src = (uintptr_t)p, .len = SSW_PAGE,
+		};
+		volatile uint64_t *dst = (void *)(p + SSW_PAGE);
+		int fd;
+
+		*(volatile uint64_t *)p = 1;
+		fd = move_fd(p, 2);
+		if (fd < 0 || pthread_create(&m.thread, NULL, write_to, &m))
+			_exit(4);
+		while (!m.rounds)
+			usleep(1000);
+		*go = 1;
+		/* Until it is unmapped, whatever the thread does to it */
+		while (*go && !(ssw_pagemap(p) & SSW_PM_SWAP))
+			sched_yield();
+		if (!(ssw_pagemap(p) & SSW_PM_SWAP) || ioctl(fd, MOVE_IOCTL, &move)) {
+			/* It was too late or too early: the thread has it again. */
+			m.stop = true;
+		} else {
+			was = *dst;
+			for (int i = 0; i < 50; i++)
+				usleep(1000);
+			if (*dst != was)
+				_exit(1);
+			++*state;
+			m.stop = true;
+		}
+		/* The thread may wait for a page. */
+		close(fd);
+		pthread_join(m.thread, NULL);
+		while (*go)
+			usleep(1000);
+		munmap(p, 2 * SSW_PAGE);
+	}
+	_exit(0);
+}
+
+SSW_BODY(evict, entry_moved_before_the_flush)
+{
+	volatile int *state = ssw_shared(2 * sizeof(*state)), *go;
+	const int rounds = 20;
+	struct ssw_areas areas;
+	int cpus[THREADS], fd, status;
+	pid_t pid;
+
+	ASSERT_NE(NULL, state);
+	go = state + 1;
+	fd = move_fd(ssw_map(2, false), 2);
+	if (fd < 0)
+		SKIP(return, "no UFFDIO_MOVE (%s)", strerror(-fd));
+	close(fd);
+	NEED_DELAY("100");
+	if (four_cpus(cpus) < 2)
+		SKIP(return, "one CPU");
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, SSW_MANY));
+	ASSERT_EQ(0, cg_make(GROUP));
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (cg_move(GROUP, getpid()))
+			_exit(3);
+		move_while_written(state, go, cpus, rounds);
+	}
+	while (!waitpid(pid, &status, WNOHANG)) {
+		if (*go) {
+			evict(OWN);
+			*go = 0;
+		}
+		usleep(1000);
+	}
+	ASSERT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(0, WEXITSTATUS(status)) TH_LOG("1: a page was written to by its old address");
+	TH_LOG("%d of %d entries were moved before the flush", *state, rounds);
+	/* Or nothing was tried. */
+	EXPECT_LT(0, *state);
+	settled(_metadata);
+	EXPECT_EQ(0, cg_remove(GROUP));
+}
+
+/* Bad input is refused. */
+SSW_TEST_F(evict, bad_input)
+{
+	static const char * const bad[] = {
+		"1", "x 32", "1 x", "1 0", "-",
+		"1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(-EINVAL, ssw_write(DEBUG "evict", bad[i])) {
+			TH_LOG("'%s'", bad[i]);
+		}
+	}
+	EXPECT_EQ(-ENOENT, ssw_write(DEBUG "evict", "123456789 32"));
+}
+
+TEST_HARNESS_MAIN
