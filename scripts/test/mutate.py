@@ -101,6 +101,8 @@ MUTANTS = {
                            "			    folio_test_dirty(folio) || !folio_test_swapcache(folio))",
                            "			    folio_test_dirty(folio))\n				list_del_init(&folio->lru);\n			if (0)",
                            "evict/evict.while*"),
+    "evict-page-by-page": ("mm/scaleswap/vmscan-evict.c", "	if (!pipe || pipe->other)",
+                           "	if (1)", "evict/evict.interrupts*"),
     "evict-isolated": ("mm/scaleswap/vmscan-evict.c",
                        "NR_ISOLATED_ANON, -(long)seg->nr_taken);",
                        "NR_ISOLATED_ANON, -(long)seg->nr_freed);", "evict/evict.while*"),

@@ -290,6 +290,98 @@ static int four_cpus(int *cpus)
 	return n;
 }
 
+/* As a process of the group: threads that have written to their pages, and keep their CPUs busy. */
+static void busy(volatile int *state, const int *cpus, long pages)
+{
+	struct writer w[THREADS] = { };
+
+	if (mlockall(MCL_CURRENT))
+		_exit(2);
+	for (int i = 0; i < THREADS; i++) {
+		w[i].cpu = cpus[i];
+		/* Its own pages come after those, which it only writes to once. */
+		w[i].pages = ssw_map(EACH, false);
+		if (!w[i].pages || mlock(w[i].pages, EACH * SSW_PAGE) ||
+		    pthread_create(&w[i].thread, NULL, write_on, &w[i]))
+			_exit(3);
+	}
+	for (char *p = NULL; *state < 3;) {
+		if (*state & 1) {
+			usleep(1000);
+			continue;
+		}
+		if (p)
+			munmap(p, pages * SSW_PAGE);
+		p = ssw_map(pages, false);
+		ssw_stamp(p, pages, 1);
+		++*state;
+	}
+	while (*state < 5)
+		usleep(1000);
+	_exit(0);
+}
+
+static long long tlb_sends(void)
+{
+	return ssw_vmstat("nr_tlb_remote_flush");
+}
+
+/* However many pages a batch has, other CPUs are interrupted once for it. */
+SSW_BODY(evict, interrupts_once_a_batch)
+{
+	volatile int *state = ssw_shared(sizeof(*state));
+	const long pages = 2000;
+	long long sends[2], freed, flushed;
+	struct ssw_areas areas;
+	int cpus[THREADS];
+	pid_t pid;
+
+	if (tlb_sends() < 0)
+		SKIP(return, "a kernel without CONFIG_DEBUG_TLBFLUSH");
+	if (four_cpus(cpus) < THREADS)
+		SKIP(return, "less than %d CPUs", THREADS);
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, SSW_MANY));
+	ASSERT_EQ(0, cg_make(GROUP));
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (cg_move(GROUP, getpid()))
+			_exit(4);
+		busy(state, cpus, pages);
+	}
+	/* First as without evictors, to see that interrupts count, and then with */
+	for (int i = 0; i < 2; i++) {
+		ssw_for_looks(j) {
+			if (*state == 2 * i + 1)
+				break;
+			usleep(10000);
+		}
+		ASSERT_EQ(2 * i + 1, *state);
+		freed = i ? counter("freed") : cg(GROUP, "memory.stat", "pgsteal");
+		flushed = counter("flushed");
+		sends[i] = tlb_sends();
+		if (i)
+			evict(pages);
+		else
+			cg_reclaim(GROUP);
+		sends[i] = tlb_sends() - sends[i];
+		freed = (i ? counter("freed") : cg(GROUP, "memory.stat", "pgsteal")) - freed;
+		flushed = counter("flushed") - flushed;
+		TH_LOG("%s: %lld pages, %lld interrupts of others, %lld batches",
+		       i ? "evict" : "memory.reclaim", freed, sends[i], flushed);
+		EXPECT_LE(pages / 2, freed);
+		if (!i)
+			++*state;
+	}
+	EXPECT_LT(freed / 4, sends[0]);
+	/* And what the kernel has to flush for other reasons */
+	EXPECT_GE(flushed + 32, sends[1]);
+	*state = 5;
+	EXPECT_EQ(0, ssw_join(pid));
+	settled(_metadata);
+	EXPECT_EQ(0, cg_remove(GROUP));
+}
+
 /* No write is lost that a CPU does by an entry which is not there any more. */
 SSW_BODY(evict, while_written_to)
 {
