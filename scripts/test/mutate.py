@@ -103,6 +103,8 @@ MUTANTS = {
                            "evict/evict.while*"),
     "evict-page-by-page": ("mm/scaleswap/vmscan-evict.c", "	if (!pipe || pipe->other)",
                            "	if (1)", "evict/evict.interrupts*"),
+    "evict-alone": ("mm/scaleswap/boot.c", "				*mechs |= BIT(SSW_MECH_LRU);", "				;",
+                    "kunit/*"),
     "evict-isolated": ("mm/scaleswap/vmscan-evict.c",
                        "NR_ISOLATED_ANON, -(long)seg->nr_taken);",
                        "NR_ISOLATED_ANON, -(long)seg->nr_freed);", "evict/evict.while*"),

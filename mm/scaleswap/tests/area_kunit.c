@@ -305,6 +305,7 @@ static void ssw_test_parse_boot(struct kunit *test)
 	};
 	const unsigned int lru = IS_ENABLED(CONFIG_SCALESWAP_LRU) ? BIT(SSW_MECH_LRU) : 0;
 	const unsigned int fault = IS_ENABLED(CONFIG_SCALESWAP_FAULT) ? BIT(SSW_MECH_FAULT) : 0;
+	const unsigned int evict = IS_ENABLED(CONFIG_SCALESWAP_EVICTOR) ? BIT(SSW_MECH_EVICT) : 0;
 	unsigned int mechs;
 	int i;
 
@@ -317,9 +318,12 @@ static void ssw_test_parse_boot(struct kunit *test)
 				    want[i].arg);
 	}
 	ssw_parse_boot("on", &mechs, false);
-	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | lru | fault);
+	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | lru | evict | fault);
 	ssw_parse_boot("fault", &mechs, false);
 	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | fault);
+	/* Evictors need shards. */
+	ssw_parse_boot("evict", &mechs, false);
+	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | (evict ? lru | evict : 0));
 	ssw_parse_boot("lru", &mechs, false);
 	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | lru);
 	ssw_parse_boot("core", &mechs, false);
