@@ -50,7 +50,7 @@ static bool scaleswap_pipe_hold(struct scan_control *sc, struct folio *folio)
 
 	if (!pipe || folio_is_file_lru(folio))
 		return false;
-	/* shrink_folio_list() takes the last one first: in the order of their slots, for few bios. */
+	/* shrink_folio_list() takes the last one first: so in the order of slots, for few bios. */
 	list_add(&folio->lru, &pipe->held);
 	pipe->nr_held += folio_nr_pages(folio);
 	folio_unlock(folio);
