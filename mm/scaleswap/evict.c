@@ -292,9 +292,10 @@ static ssize_t ssw_evict_write(struct file *file, const char __user *ubuf, size_
 			       loff_t *ppos)
 {
 	struct cgroup_subsys_state *css;
-	unsigned long nr_pages, freed;
+	unsigned long nr_pages;
 	struct cgroup *cgrp;
-	char buf[48];
+	char buf[48], more;
+	long freed;
 	u64 id;
 
 	if (*ppos || count >= sizeof(buf))
@@ -302,7 +303,8 @@ static ssize_t ssw_evict_write(struct file *file, const char __user *ubuf, size_
 	if (copy_from_user(buf, ubuf, count))
 		return -EFAULT;
 	buf[count] = '\0';
-	if (sscanf(buf, "%llu %lu", &id, &nr_pages) != 2 || !nr_pages) {
+	if (sscanf(buf, "%llu %lu %c", &id, &nr_pages, &more) != 2 ||
+	    !nr_pages || nr_pages > LONG_MAX) {
 		pr_warn_ratelimited("evict takes the inode number of a cgroup's directory, and pages\n");
 		return -EINVAL;
 	}
@@ -315,9 +317,11 @@ static ssize_t ssw_evict_write(struct file *file, const char __user *ubuf, size_
 		return -ENOENT;
 	freed = ssw_evict_memcg(mem_cgroup_from_css(css), nr_pages);
 	css_put(css);
-	if (signal_pending(current))
-		return -EINTR;
-	return freed < nr_pages ? -EAGAIN : count;
+	if (freed < 0)
+		return freed;
+	if (freed >= (long)nr_pages)
+		return count;
+	return signal_pending(current) ? -EINTR : -EAGAIN;
 }
 
 static const struct file_operations ssw_evict_fops = {

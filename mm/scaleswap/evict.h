@@ -149,7 +149,7 @@ bool ssw_span_done(const struct scaleswap_span *span);
 void ssw_span_wait(const struct scaleswap_span *span);
 
 /* vmscan-evict.c */
-unsigned long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages);
+long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages);
 
 #else /* CONFIG_SCALESWAP_EVICTOR */
 

@@ -469,17 +469,17 @@ static void ssw_evict_drain(struct scaleswap_pipe *pipe)
  * What memory.reclaim does, but for the pipeline.
  *
  * Context: process context, may sleep.
- * Return: pages that were freed; fewer than @nr_pages if there were no more, or after a signal, or
- * if there is no memory for the pipeline.
+ * Return: pages that were freed; fewer than @nr_pages if there were no more, or after a signal.
+ * -ENOMEM if there is no memory for the pipeline.
  */
-unsigned long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages)
+long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages)
 {
 	unsigned int noreclaim, tries = MAX_RECLAIM_RETRIES;
 	struct scaleswap_pipe *pipe = ssw_pipe_create();
 	unsigned long freed, was;
 
 	if (!pipe)
-		return 0;
+		return -ENOMEM;
 	noreclaim = memalloc_noreclaim_save();
 	do {
 		unsigned long sure = was = pipe->freed;

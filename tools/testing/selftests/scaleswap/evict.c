@@ -97,6 +97,16 @@ static void settled(struct __test_metadata *_metadata)
 	EXPECT_EQ(0, isolated());
 }
 
+/* As fork(), and the process is in the group. */
+static pid_t fork_in_group(void)
+{
+	pid_t pid = ssw_fork();
+
+	if (!pid && cg_move(GROUP, getpid()))
+		_exit(9);
+	return pid;
+}
+
 /* Groups that were removed and are not gone */
 static long long dying(void)
 {
@@ -342,13 +352,10 @@ SSW_BODY(evict, interrupts_once_a_batch)
 		SKIP(return, "less than %d CPUs", THREADS);
 	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, SSW_MANY));
 	ASSERT_EQ(0, cg_make(GROUP));
-	pid = ssw_fork();
+	pid = fork_in_group();
 	ASSERT_LE(0, pid);
-	if (!pid) {
-		if (cg_move(GROUP, getpid()))
-			_exit(4);
+	if (!pid)
 		busy(state, cpus, pages);
-	}
 	/* First as without evictors, to see that interrupts count, and then with */
 	for (int i = 0; i < 2; i++) {
 		ssw_for_looks(j) {
@@ -396,13 +403,10 @@ SSW_BODY(evict, while_written_to)
 	ASSERT_LT(0, four_cpus(cpus));
 	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, SSW_MANY));
 	ASSERT_EQ(0, cg_make(GROUP));
-	pid = ssw_fork();
+	pid = fork_in_group();
 	ASSERT_LE(0, pid);
-	if (!pid) {
-		if (cg_move(GROUP, getpid()))
-			_exit(4);
+	if (!pid)
 		writers(state, cpus);
-	}
 	ssw_for_looks(i) {
 		if (*state)
 			break;
@@ -540,13 +544,10 @@ SSW_BODY(evict, entry_moved_before_the_flush)
 		SKIP(return, "one CPU");
 	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, SSW_MANY));
 	ASSERT_EQ(0, cg_make(GROUP));
-	pid = ssw_fork();
+	pid = fork_in_group();
 	ASSERT_LE(0, pid);
-	if (!pid) {
-		if (cg_move(GROUP, getpid()))
-			_exit(3);
+	if (!pid)
 		move_while_written(state, go, cpus, rounds);
-	}
 	while (!waitpid(pid, &status, WNOHANG)) {
 		if (*go) {
 			evict(OWN);
@@ -567,7 +568,7 @@ SSW_BODY(evict, entry_moved_before_the_flush)
 SSW_TEST_F(evict, bad_input)
 {
 	static const char * const bad[] = {
-		"1", "x 32", "1 x", "1 0", "-",
+		"1", "x 32", "1 x", "1 0", "-", "1 2 3", "1 2x",
 		"1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9",
 	};
 
