@@ -91,7 +91,8 @@ GUESTS = {
     "smp": dict(cpus=2, nodes=1, append="scaleswap=on", thread="multi",
                 tests="swapoff hotplug alloc workload.sh:pinned_use_own_area "
                 "workload.sh:threads_that_move workload.sh:copy_on_write deleg:crowd "
-                "deleg:crowd_with_batch_1 deleg:busy_area_goes stress.sh:for_a_while"),
+                "deleg:crowd_with_batch_1 deleg:busy_area_goes evict:while_written_to "
+                "evict:entry_moved_before_the_flush stress.sh:for_a_while"),
     "off": dict(cpus=4, nodes=2, append="scaleswap=off", debug=dict(nodes=1),
                 tests="param.sh off.sh plain"),
     "bad": dict(cpus=2, nodes=1, append="scaleswap=nosuchthing", debug=None,
