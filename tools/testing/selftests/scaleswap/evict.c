@@ -415,7 +415,7 @@ SSW_BODY(evict, while_written_to)
 	ASSERT_EQ(1, *state);
 	freed = counter("freed");
 	back = counter("put_back");
-	/* Few pages leave while they are written to: until some have, for the test to say anything */
+	/* Few pages leave while they are written to: go on until some have */
 	ssw_for_looks(i) {
 		evict(THREADS * EACH / 12);
 		if (i + 1 >= rounds && counter("freed") >= freed + rounds)
