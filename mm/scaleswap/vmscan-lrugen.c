@@ -77,7 +77,10 @@ static bool scaleswap_lru_gen_is_low(unsigned long young, unsigned long old, uns
 	return ssw_gen_is_low(young, old, total);
 }
 
-/* Begin generation @seq + 1 in all shards, before it begins in the memcg's lruvec. */
+/*
+ * Begin generation @seq + 1 in all shards, before it begins in the memcg's lruvec. Several CPUs may
+ * do so at the same time, if one of them is interrupted: try_to_inc_max_seq().
+ */
 static void scaleswap_inc_max_seq(struct lruvec *lruvec, unsigned long seq, bool can_swap,
 				  bool force_scan)
 {
