@@ -53,11 +53,14 @@ COLUMNS = {
     "on-less-fault": dict(ON, append="scaleswap=core,lru"),
     # asked for by --kernels
     "on-mglru": dict(ON, append="scaleswap=on", mglru=True),
+    "noevict": dict(ON, append="scaleswap=core,lru,fault"),
+    "noevict-mglru": dict(ON, append="scaleswap=core,lru,fault", mglru=True),
     "core": dict(ON, append="scaleswap=core,fault"),
     "core-mglru": dict(ON, append="scaleswap=core,fault", mglru=True),
     "off": dict(prefix="", how="striped", append="scaleswap=off"),
 }
-DEFAULT = [c for c in COLUMNS if c not in ("off", "on-mglru", "core", "core-mglru")]
+DEFAULT = [c for c in COLUMNS
+           if c not in ("off", "on-mglru", "noevict", "noevict-mglru", "core", "core-mglru")]
 LOADS = ["shared", "threads", "apart", "global", "slow"]
 CPUS = [1, 2, 4, 8, 16, 32, 64, 128]
 MAIN = (60, 400)    # T, Q

@@ -368,7 +368,8 @@ static enum ssw_result ssw_alloc_reclaim(struct ssw_arealist_cpu *o, int cpu, in
 
 /*
  * See scaleswap_alloc_swap(). The CPU is read once. If the task migrates, it uses
- * the old CPU's area once, which is harmless.
+ * the old CPU's area once, which is harmless. An evictor allocates in the place of the CPU whose
+ * page it is, also where it takes a token.
  *
  * A large folio goes to another CPU's area only if the own ones are full. If
  * they are merely fragmented, splitting it and staying in the own area is better
@@ -377,7 +378,7 @@ static enum ssw_result ssw_alloc_reclaim(struct ssw_arealist_cpu *o, int cpu, in
 bool __scaleswap_alloc_swap(struct folio *folio, swp_entry_t *entry)
 {
 	int order = folio_order(folio);
-	int cpu = raw_smp_processor_id();
+	int cpu = scaleswap_evicts() ? ssw_lru_swapper(folio) : raw_smp_processor_id();
 	unsigned int lane = ssw_lru_lane(folio, cpu);
 	enum ssw_result result;
 	struct ssw_arealist_cpu *o;

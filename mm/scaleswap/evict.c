@@ -84,12 +84,13 @@ DEFINE_STATIC_KEY_FALSE(scaleswap_evict_key);
 static u32 ssw_evict_delay_ms;
 
 /**
- * ssw_pipe_create - create a pipeline for the calling task
+ * ssw_pipe_create - create a pipeline
+ * @task: its evictor
  *
  * Context: process context, may sleep.
  * Return: the pipeline with a reference, or NULL if there is no memory.
  */
-struct scaleswap_pipe *ssw_pipe_create(void)
+struct scaleswap_pipe *ssw_pipe_create(struct task_struct *task)
 {
 	struct scaleswap_pipe *pipe = kzalloc(sizeof(*pipe), GFP_KERNEL);
 	unsigned int i;
@@ -97,7 +98,7 @@ struct scaleswap_pipe *ssw_pipe_create(void)
 	if (!pipe)
 		return NULL;
 	kref_init(&pipe->ref);
-	pipe->task = get_task_struct(current);
+	pipe->task = get_task_struct(task);
 	INIT_LIST_HEAD(&pipe->held);
 	INIT_LIST_HEAD(&pipe->back);
 	for (i = 0; i < SSW_PIPE_BATCHES; i++)
@@ -212,9 +213,7 @@ void ssw_span_begin(struct scaleswap_span *span)
  */
 struct scaleswap_span *ssw_span_current(void)
 {
-	if (!scaleswap_evict_on() || !current->reclaim_state)
-		return NULL;
-	return current->reclaim_state->span;
+	return scaleswap_evicts() ? current->reclaim_state->pipe->span : NULL;
 }
 
 /**
@@ -337,6 +336,8 @@ static int __init ssw_evict_init(void)
 	if (!ssw_boot_has(SSW_MECH_EVICT) || !scaleswap_on())
 		return 0;
 	static_branch_enable(&scaleswap_evict_key);
+	if (ssw_evictd_init() || ssw_evict_set_threads(SSW_EVICT_THREADS_BOOT))
+		pr_warn("not all evictors could be started; see evict/threads\n");
 	dir = debugfs_lookup("scaleswap", NULL);
 	debugfs_create_file("evict", 0200, dir, NULL, &ssw_evict_fops);
 	if (IS_ENABLED(CONFIG_FAULT_INJECTION_DEBUG_FS))

@@ -6,6 +6,7 @@
 #define _MM_SCALESWAP_EVICT_H
 
 #include <linux/atomic.h>
+#include <linux/cpumask_types.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/time64.h>
@@ -113,6 +114,7 @@ struct ssw_batch {
  * @held: folios of this isolation that are to be evicted
  * @back: folios of this isolation that are not
  * @nr_held: pages of @held
+ * @span: bios of the batch that is written now, or NULL
  * @unmapping: folio that was unmapped last, or at least in part
  * @other: a folio was unmapped that is not held, so TLBs are flushed at once
  * @taken: pages that were to be evicted so far
@@ -127,6 +129,7 @@ struct scaleswap_pipe {
 	struct list_head held;
 	struct list_head back;
 	unsigned long nr_held;
+	struct scaleswap_span *span;
 	struct folio *unmapping;
 	bool other;
 	unsigned long taken;
@@ -136,7 +139,7 @@ struct scaleswap_pipe {
 };
 
 /* evict.c */
-struct scaleswap_pipe *ssw_pipe_create(void);
+struct scaleswap_pipe *ssw_pipe_create(struct task_struct *task);
 void ssw_pipe_put(struct scaleswap_pipe *pipe);
 void ssw_batch_send(struct ssw_batch *batch);
 bool ssw_batch_flushed(struct ssw_batch *batch);
@@ -150,6 +153,26 @@ void ssw_span_wait(const struct scaleswap_span *span);
 
 /* vmscan-evict.c */
 long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages);
+unsigned long ssw_evict_some(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg,
+			     unsigned long nr_pages);
+bool ssw_evict_await(struct scaleswap_pipe *pipe);
+void ssw_evict_drain(struct scaleswap_pipe *pipe);
+
+/* evictd.c */
+/* Evictors of a node at most, and those that it has at boot */
+#define SSW_EVICT_THREADS_MAX	64
+#define SSW_EVICT_THREADS_BOOT	0
+/* How long an allocation waits for evictors, in milliseconds: at first, and at most */
+#define SSW_EVICT_WAIT_MS	200
+#define SSW_EVICT_WAIT_MS_MAX	10000
+extern unsigned int ssw_evict_threads, ssw_evict_wait_ms;
+void ssw_evict_hold(struct mem_cgroup *memcg, long nr_pages);
+void ssw_evict_freed(struct mem_cgroup *memcg, unsigned long freed, unsigned long back);
+unsigned int ssw_headroom(unsigned int headroom, unsigned long limit, bool more);
+int ssw_evict_set_threads(unsigned int nr);
+int ssw_evict_set_cpus(const struct cpumask *mask);
+int ssw_evict_show_cpus(char *buf);
+int ssw_evictd_init(void);
 
 #else /* CONFIG_SCALESWAP_EVICTOR */
 

@@ -6,6 +6,8 @@
 #define _MM_SCALESWAP_EVICT_HOOKS_H
 
 #include <linux/jump_label.h>
+#include <linux/sched.h>
+#include <linux/swap.h>
 #include <linux/types.h>
 
 #ifdef CONFIG_SCALESWAP_EVICTOR
@@ -26,9 +28,25 @@ static inline bool scaleswap_evict_on(void)
 	return static_branch_unlikely(&scaleswap_evict_key);
 }
 
+/**
+ * scaleswap_evicts - check whether the calling task is an evictor
+ *
+ * Context: any.
+ * Return: true while the task reclaims with a pipeline.
+ */
+static inline bool scaleswap_evicts(void)
+{
+	return scaleswap_evict_on() && current->reclaim_state && current->reclaim_state->pipe;
+}
+
 #else
 
 static inline bool scaleswap_evict_on(void)
+{
+	return false;
+}
+
+static inline bool scaleswap_evicts(void)
 {
 	return false;
 }

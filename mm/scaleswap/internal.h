@@ -279,6 +279,8 @@ unsigned int ssw_lru_own(void);
 #ifdef CONFIG_SCALESWAP_LRU
 unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu);
 unsigned int ssw_lru_place(unsigned int cpu, unsigned int cpus, unsigned int nr);
+unsigned int ssw_lru_member(unsigned int id, unsigned int cpus, unsigned int nr, unsigned int turn);
+unsigned int ssw_lru_swapper(const struct folio *folio);
 unsigned int ssw_lru_spare(unsigned int nr, unsigned int max);
 void ssw_cost_add(struct scaleswap_shards *shards, bool file, unsigned long cost,
 		  unsigned long most);
@@ -344,6 +346,11 @@ static inline long ssw_lru_gen_count(struct lruvec *lruvec, long size[NR_LRU_LIS
 static inline unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu)
 {
 	return 0;
+}
+
+static inline unsigned int ssw_lru_swapper(const struct folio *folio)
+{
+	return raw_smp_processor_id();
 }
 #endif
 unsigned long ssw_lru_allocated(void);

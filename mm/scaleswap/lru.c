@@ -61,6 +61,11 @@ unsigned int ssw_lru_shards __read_mostly;
 static unsigned int ssw_lru_wanted __initdata;
 /* Shard of each CPU; 0 for none yet */
 static DEFINE_PER_CPU_READ_MOSTLY(unsigned int, ssw_lru_cpu);
+/* CPUs that were present at boot */
+static unsigned int ssw_lru_cpus __read_mostly;
+/* Folios that an evictor on this CPU has swapped out, and log2 of how many make a turn */
+static DEFINE_PER_CPU(unsigned int, ssw_lru_turn);
+#define SSW_LRU_TURN_SHIFT	6
 static struct kmem_cache *ssw_shard_cache __ro_after_init;
 static atomic_long_t ssw_lru_nr;
 
@@ -150,6 +155,45 @@ unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu)
 		return 0;
 	id = ssw_lru_shard_of(scaleswap_lru_id(folio));
 	return id && id != ssw_lru_home(cpu) ? 1 + id % SSW_NR_LANES : 0;
+}
+
+/**
+ * ssw_lru_member - name a CPU of a shard
+ * @id: the shard
+ * @cpus: CPUs that were present at boot
+ * @nr: shards
+ * @turn: a number; successive ones name all CPUs by turns
+ *
+ * Context: any.
+ * Return: a CPU that ssw_lru_place() places there; UINT_MAX if there is none.
+ */
+unsigned int ssw_lru_member(unsigned int id, unsigned int cpus, unsigned int nr, unsigned int turn)
+{
+	unsigned int first = DIV_ROUND_UP((id - 1) * cpus, nr);
+	unsigned int count = DIV_ROUND_UP(id * cpus, nr) - first;
+
+	return count ? first + turn % count : UINT_MAX;
+}
+
+/**
+ * ssw_lru_swapper - choose the CPU in whose place an evictor swaps a folio out
+ * @folio: the folio
+ *
+ * Without evictors the CPU of the folio's shard would do so, and the folio be in that CPU's area.
+ * CPUs that share a shard take turns.
+ *
+ * Context: any.
+ * Return: an online CPU of that shard; this one if there is none.
+ */
+unsigned int ssw_lru_swapper(const struct folio *folio)
+{
+	unsigned int cpu, id = ssw_lru_shard_of(scaleswap_lru_id(folio));
+
+	if (!id)
+		return raw_smp_processor_id();
+	cpu = ssw_lru_member(id, ssw_lru_cpus, ssw_lru_shards,
+			     this_cpu_inc_return(ssw_lru_turn) >> SSW_LRU_TURN_SHIFT);
+	return cpu < nr_cpu_ids && cpu_online(cpu) ? cpu : raw_smp_processor_id();
 }
 
 /* --- shards --------------------------------------------------------------- */
@@ -763,6 +807,7 @@ static int __init ssw_lru_init(void)
 	if (!ssw_shard_cache)
 		return -ENOMEM;
 	nr = ssw_lru_wanted ?: min(nr_cpu_ids, SSW_LRU_MAX);
+	WRITE_ONCE(ssw_lru_cpus, cpus);
 	WRITE_ONCE(ssw_lru_shards, nr);
 	static_branch_enable(&scaleswap_lru_key);
 	/* Invariant 3: all CPUs run with the key on from here on. */

@@ -127,6 +127,116 @@ static inline bool scaleswap_is_leaf(const struct mem_cgroup *memcg)
 }
 #endif
 
+/* --- evictors ---------------------------------------------------------------------- */
+
+#ifdef CONFIG_MEMCG
+
+#ifdef CONFIG_SCALESWAP_EVICTOR
+void __scaleswap_evict_init(struct mem_cgroup *memcg);
+void __scaleswap_evict_mark(struct mem_cgroup *memcg);
+unsigned long __scaleswap_evict_wait(struct mem_cgroup *memcg, unsigned long nr_pages,
+				     gfp_t gfp_mask, bool high);
+unsigned long __scaleswap_evict_last(struct mem_cgroup *memcg, unsigned long nr_pages);
+#else
+static inline void __scaleswap_evict_init(struct mem_cgroup *memcg)
+{
+}
+
+static inline void __scaleswap_evict_mark(struct mem_cgroup *memcg)
+{
+}
+
+static inline unsigned long __scaleswap_evict_wait(struct mem_cgroup *memcg,
+						   unsigned long nr_pages, gfp_t gfp_mask,
+						   bool high)
+{
+	return 0;
+}
+
+static inline unsigned long __scaleswap_evict_last(struct mem_cgroup *memcg,
+						   unsigned long nr_pages)
+{
+	return 0;
+}
+#endif
+
+/**
+ * scaleswap_evict_init - initialize what a memcg has for evictors
+ * @memcg: a new memcg
+ *
+ * Context: before anyone else can see @memcg, also while booting.
+ */
+static inline void scaleswap_evict_init(struct mem_cgroup *memcg)
+{
+	__scaleswap_evict_init(memcg);
+}
+
+/**
+ * scaleswap_evict_mark - wake an evictor if a memcg has little room below its limits
+ * @memcg: the memcg, which was charged
+ *
+ * Context: any but with a runqueue locked.
+ */
+static inline void scaleswap_evict_mark(struct mem_cgroup *memcg)
+{
+	if (scaleswap_evict_on())
+		__scaleswap_evict_mark(memcg);
+}
+
+/**
+ * scaleswap_charge_reclaim - make room for a charge, by evictors or by reclaim
+ * @memcg: the memcg that is at its limit
+ * @nr_pages: pages to be charged
+ * @batch: pages that the caller tries to charge next, for this CPU's stock, too
+ * @gfp_mask: of the charge
+ * @options: as for try_to_free_mem_cgroup_pages()
+ *
+ * Context: process context, may sleep.
+ * Return: pages that were freed; @nr_pages if evictors made room.
+ */
+static inline unsigned long scaleswap_charge_reclaim(struct mem_cgroup *memcg,
+						     unsigned int nr_pages, unsigned int *batch,
+						     gfp_t gfp_mask, unsigned int options)
+{
+	unsigned long nr = 0;
+
+	/* Evictors swap. */
+	if (scaleswap_evict_on() && (options & MEMCG_RECLAIM_MAY_SWAP))
+		nr = __scaleswap_evict_wait(memcg, nr_pages, gfp_mask, false);
+	if (nr) {
+		/* Or each page would wait. */
+		*batch = max(SWAP_CLUSTER_MAX, nr_pages);
+		return nr;
+	}
+	nr = try_to_free_mem_cgroup_pages(memcg, nr_pages, gfp_mask, options, NULL);
+	if (!nr && scaleswap_evict_on())
+		nr = __scaleswap_evict_last(memcg, nr_pages);
+	return nr;
+}
+
+/**
+ * scaleswap_high_reclaim - have pages of a memcg above memory.high freed, by evictors or by reclaim
+ * @memcg: the memcg
+ * @nr_pages: how many
+ * @gfp_mask: limits of reclaim
+ *
+ * Context: process context, may sleep.
+ * Return: pages that were freed; @nr_pages if evictors freed as many, or @memcg is not above its
+ * limit any more.
+ */
+static inline unsigned long scaleswap_high_reclaim(struct mem_cgroup *memcg,
+						   unsigned long nr_pages, gfp_t gfp_mask)
+{
+	unsigned long nr = 0;
+
+	if (scaleswap_evict_on())
+		nr = __scaleswap_evict_wait(memcg, nr_pages, gfp_mask, true);
+	return nr ?: try_to_free_mem_cgroup_pages(memcg, nr_pages, gfp_mask,
+						  MEMCG_RECLAIM_MAY_SWAP, NULL);
+}
+
+#endif /* CONFIG_MEMCG */
+
 /* --- memory pressure ------------------------------------------------------------- */
 
 void __scaleswap_pressure_add(unsigned long *window, unsigned long *scanned,

@@ -50,7 +50,7 @@
 	/* folios for which a memcg is too small for one more shard */	\
 	X(LRU_SMALL, small)
 
-/* In evict/, in pages except batches */
+/* In evict/, in pages unless noted */
 #define SSW_EVICT_STATS(X)						\
 	/* batches of unmapped pages */					\
 	X(EVICT_BATCHES, flushed)					\
@@ -61,7 +61,9 @@
 	/* of these, put back on the LRU lists */			\
 	X(EVICT_BACK, put_back)						\
 	/* of those put back, still being written */			\
-	X(EVICT_LATE, late)
+	X(EVICT_LATE, late)						\
+	/* waits for evictors that ended with room; in events */	\
+	X(EVICT_WAITS, waits)
 
 /* In io/, in pages except batches */
 #define SSW_IO_STATS(X)							\
@@ -138,7 +140,17 @@
 	/* all batches of an evictor wait for late writes, and it evicts	\
 	 * without one; in isolations					\
 	 */								\
-	X(PIPE_FULL, pipe_full)
+	X(PIPE_FULL, pipe_full)						\
+	/* reclaim at a memcg's limit, as evictors could free nothing;	\
+	 * this and the next ones in events				\
+	 */								\
+	X(EVICT_STUCK, evict_stuck)					\
+	/* the same, as there was no room in time */			\
+	X(EVICT_LATE, evict_late)					\
+	/* the same, as this charge may not wait for others */		\
+	X(EVICT_UNFIT, evict_unfit)					\
+	/* the same, as the task was killed while it waited */		\
+	X(EVICT_KILLED, evict_killed)
 
 #define SSW_STAT_ENUM(_item, _name)	SSW_##_item,
 #define SSW_FB_ENUM(_item, _name)	SSW_FB_##_item,

@@ -17,6 +17,7 @@
 #include <linux/sysfs.h>
 #include <linux/topology.h>
 
+#include "evict.h"
 #include "internal.h"
 
 struct kobject *ssw_areas_kobj;
@@ -122,9 +123,83 @@ static const struct attribute_group ssw_lru_group = {
 /* evict/ */
 
 #ifdef CONFIG_SCALESWAP_EVICTOR
+static ssize_t threads_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_evict_threads));
+}
+
+static ssize_t threads_store(struct kobject *kobj, struct kobj_attribute *attr,
+			     const char *buf, size_t count)
+{
+	unsigned int v;
+	int err;
+
+	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || v > SSW_EVICT_THREADS_MAX) {
+		pr_warn_ratelimited("evict/threads takes a number from 0 to %u\n",
+				    SSW_EVICT_THREADS_MAX);
+		return -EINVAL;
+	}
+	if (!scaleswap_evict_on() && v) {
+		pr_warn_ratelimited("evict/threads stays 0; boot with scaleswap=on or scaleswap=evict\n");
+		return -EOPNOTSUPP;
+	}
+	err = ssw_evict_set_threads(v);
+	return err ?: count;
+}
+
+static struct kobj_attribute threads_attr = __ATTR_RW(threads);
+
+static ssize_t cpus_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return ssw_evict_show_cpus(buf);
+}
+
+static ssize_t cpus_store(struct kobject *kobj, struct kobj_attribute *attr,
+			  const char *buf, size_t count)
+{
+	struct cpumask *mask = kzalloc(sizeof(*mask), GFP_KERNEL);
+	int err;
+
+	if (!mask)
+		return -ENOMEM;
+	err = memchr(buf, '\0', count) ? -EINVAL : cpulist_parse(buf, mask);
+	if (!err)
+		err = ssw_evict_set_cpus(mask);
+	kfree(mask);
+	if (err && err != -ENOMEM)
+		pr_warn_ratelimited("evict/cpus takes a list of CPUs, one of them online, or none\n");
+	return err ?: count;
+}
+
+static struct kobj_attribute cpus_attr = __ATTR_RW(cpus);
+
+static ssize_t wait_ms_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_evict_wait_ms));
+}
+
+static ssize_t wait_ms_store(struct kobject *kobj, struct kobj_attribute *attr,
+			     const char *buf, size_t count)
+{
+	unsigned int v;
+
+	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || !v || v > SSW_EVICT_WAIT_MS_MAX) {
+		pr_warn_ratelimited("evict/wait_ms takes a number from 1 to %u\n",
+				    SSW_EVICT_WAIT_MS_MAX);
+		return -EINVAL;
+	}
+	WRITE_ONCE(ssw_evict_wait_ms, v);
+	return count;
+}
+
+static struct kobj_attribute wait_ms_attr = __ATTR_RW(wait_ms);
+
 SSW_EVICT_STATS(SSW_STAT_FILE)
 
 static struct attribute *ssw_evict_attrs[] = {
+	&threads_attr.attr,
+	&cpus_attr.attr,
+	&wait_ms_attr.attr,
 	SSW_EVICT_STATS(SSW_FILE)
 	NULL,
 };

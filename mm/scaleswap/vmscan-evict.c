@@ -23,9 +23,12 @@ static unsigned long do_try_to_free_pages(struct zonelist *zonelist, struct scan
 /* The pipeline that reclaim holds folios in, if it does */
 static struct scaleswap_pipe *ssw_pipe_of(const struct scan_control *sc)
 {
-	if (!scaleswap_evict_on() || !sc->pipe || !sc->pipe->filling)
+	struct scaleswap_pipe *pipe;
+
+	if (!scaleswap_evict_on())
 		return NULL;
-	return sc->pipe;
+	pipe = sc->reclaim_state.pipe;
+	return pipe && pipe->filling ? pipe : NULL;
 }
 
 /* --- the first step, in shrink_folio_list() ------------------------------------------- */
@@ -136,6 +139,7 @@ static unsigned long scaleswap_pipe_submit(struct lruvec *lruvec, struct scan_co
 	batch->nr_pages += seg->nr_taken;
 	/* The caller takes off all that it has isolated. */
 	mod_node_page_state(lruvec_pgdat(lruvec), NR_ISOLATED_ANON, seg->nr_taken);
+	ssw_evict_hold(seg->memcg, seg->nr_taken);
 	ssw_stat_add(SSW_EVICT_HELD, seg->nr_taken);
 	return nr_held;
 }
@@ -179,6 +183,8 @@ static void ssw_seg_shrink(struct scaleswap_pipe *pipe, struct ssw_seg *seg, boo
 	count_memcg_events(seg->memcg, item, nr);
 	count_vm_events(PGSTEAL_ANON, nr);
 	ssw_stat_add(SSW_EVICT_FREED, nr);
+	if (nr)
+		ssw_evict_freed(seg->memcg, nr, 0);
 }
 
 /* As evict_folios() does: folios that reclaim did not want are not of the oldest generation. */
@@ -216,6 +222,7 @@ static void ssw_seg_put_back(struct ssw_seg *seg)
 	move_folios_to_lru(seg->lruvec, &seg->back);
 	spin_unlock_irq(&seg->lruvec->lru_lock);
 	ssw_stat_add(SSW_EVICT_BACK, nr);
+	ssw_evict_freed(seg->memcg, 0, nr);
 }
 
 static void ssw_seg_end(struct ssw_seg *seg)
@@ -224,6 +231,7 @@ static void ssw_seg_end(struct ssw_seg *seg)
 	if (!lru_gen_enabled())
 		lru_note_cost(seg->lruvec, false, seg->nr_io, seg->nr_taken - seg->nr_freed);
 	mod_node_page_state(lruvec_pgdat(seg->lruvec), NR_ISOLATED_ANON, -(long)seg->nr_taken);
+	ssw_evict_hold(seg->memcg, -(long)seg->nr_taken);
 	if (seg->memcg)
 		css_put(&seg->memcg->css);
 }
@@ -231,19 +239,19 @@ static void ssw_seg_end(struct ssw_seg *seg)
 /* Second step: TLBs are flushed. Write, and free what need not be written. */
 static void ssw_batch_write(struct ssw_batch *batch)
 {
-	struct reclaim_state *state = current->reclaim_state;
+	struct scaleswap_pipe *pipe = batch->span.pipe;
 	struct folio *folio, *next;
 	struct blk_plug plug;
 	unsigned int i;
 
 	batch->state = SSW_BATCH_WRITING;
 	ssw_span_begin(&batch->span);
-	state->span = &batch->span;
+	pipe->span = &batch->span;
 	blk_start_plug(&plug);
 	for (i = 0; i < batch->nr_segs; i++) {
 		struct ssw_seg *seg = &batch->seg[i];
 
-		ssw_seg_shrink(batch->span.pipe, seg, true);
+		ssw_seg_shrink(pipe, seg, true);
 		/* Those that are or were written wait for the third step. */
 		list_for_each_entry_safe(folio, next, &seg->held, lru) {
 			if (folio_test_active(folio) || folio_mapped(folio) ||
@@ -255,7 +263,7 @@ static void ssw_batch_write(struct ssw_batch *batch)
 	/* Bios may be in the plug of shrink_lruvec(). They begin now, not when this task sleeps. */
 	blk_flush_plug(current->plug, false);
 	blk_finish_plug(&plug);
-	state->span = NULL;
+	pipe->span = NULL;
 	ssw_span_put(&batch->span);
 }
 
@@ -387,13 +395,18 @@ static unsigned long ssw_pipe_has(struct scaleswap_pipe *pipe, struct lruvec *ml
 	return nr;
 }
 
-/* Check that a pipeline does not have too much of a memcg and node: an eighth of what is old. */
-static bool ssw_pipe_has_too_much(struct scaleswap_pipe *pipe, struct lruvec *lruvec)
+/*
+ * Check that evictors do not have too much of a memcg and node: an eighth of what is old. If there
+ * are several, each has its share of it.
+ */
+static bool ssw_pipe_has_too_much(struct scaleswap_pipe *pipe, struct lruvec *lruvec,
+				  struct mem_cgroup *target)
 {
 	struct lruvec *mlruvec = scaleswap_memcg_lruvec(lruvec);
 	unsigned long old = lruvec_lru_size(mlruvec, LRU_INACTIVE_ANON, MAX_NR_ZONES - 1);
+	unsigned int evictors = target ? READ_ONCE(target->evict.evictors) : 1;
 
-	return ssw_pipe_has(pipe, mlruvec) > max(old / 8, SWAP_CLUSTER_MAX);
+	return ssw_pipe_has(pipe, mlruvec) > max(old / 8 / max(evictors, 1), SWAP_CLUSTER_MAX);
 }
 
 /* Continue with all batches, after folios of @lruvec were isolated. */
@@ -403,16 +416,16 @@ static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
 	struct scaleswap_pipe *pipe;
 	unsigned int i;
 
-	if (!scaleswap_evict_on() || !sc->pipe)
+	if (!scaleswap_evict_on() || !sc->reclaim_state.pipe)
 		return;
-	pipe = sc->pipe;
+	pipe = sc->reclaim_state.pipe;
 	filling = pipe->filling;
 	/* evict_folios() may add two at a time. */
 	if (filling && filling->nr_segs &&
 	    (filling->nr_pages >= SSW_BATCH_PAGES || filling->nr_segs >= SSW_BATCH_SEGS - 1 ||
 	     local_clock() - filling->since > SSW_BATCH_NS))
 		ssw_pipe_send(pipe);
-	if (ssw_pipe_has_too_much(pipe, lruvec))
+	if (ssw_pipe_has_too_much(pipe, lruvec, sc->target_mem_cgroup))
 		ssw_pipe_drain(pipe);
 	for (i = 0; i < SSW_PIPE_BATCHES; i++)
 		ssw_batch_step(&pipe->batch[i], false);
@@ -424,12 +437,12 @@ static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
 /*
  * Reclaim pages once. Anonymous memory and shmem is held in the pipeline, page cache is freed.
  *
- * Return: true if there was anything to evict.
+ * Return: pages that were freed or are held; 0 if there was nothing to evict.
  */
-static bool ssw_evict_once(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg,
-			   unsigned long nr_pages)
+static unsigned long ssw_evict_once(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg,
+				    unsigned long nr_pages, bool proactive)
 {
-	unsigned long held = pipe->taken;
+	unsigned long nr, freed, held = pipe->taken;
 	struct scan_control sc = {
 		.nr_to_reclaim = max(nr_pages, SWAP_CLUSTER_MAX),
 		.gfp_mask = GFP_KERNEL | (GFP_HIGHUSER_MOVABLE & ~GFP_RECLAIM_MASK),
@@ -439,22 +452,70 @@ static bool ssw_evict_once(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg
 		.may_writepage = !laptop_mode,
 		.may_unmap = 1,
 		.may_swap = 1,
-		.proactive = 1,
-		.pipe = pipe,
+		.proactive = proactive,
+		.reclaim_state.pipe = pipe,
 	};
 
 	set_task_reclaim_state(current, &sc.reclaim_state);
-	nr_pages = do_try_to_free_pages(node_zonelist(numa_node_id(), sc.gfp_mask), &sc);
+	nr = do_try_to_free_pages(node_zonelist(numa_node_id(), sc.gfp_mask), &sc);
 	set_task_reclaim_state(current, NULL);
 	/* What is held counts when it is freed. */
-	pipe->freed += nr_pages - min(nr_pages, pipe->taken - held);
-	return nr_pages;
+	freed = nr - min(nr, pipe->taken - held);
+	pipe->freed += freed;
+	if (freed)
+		ssw_evict_freed(memcg, freed, 0);
+	return nr;
 }
 
-/* Bring what the pipeline has to its end. */
-static void ssw_evict_drain(struct scaleswap_pipe *pipe)
+/**
+ * ssw_evict_some - evict some pages of a memcg, as reclaim at its limit does
+ * @pipe: the pipeline of the calling task
+ * @memcg: the memcg
+ * @nr_pages: how many
+ *
+ * Context: an evictor; sleeps.
+ * Return: pages that were freed or are held. 0 if there was nothing to evict.
+ */
+unsigned long ssw_evict_some(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg,
+			     unsigned long nr_pages)
 {
-	struct reclaim_state state = { };
+	return ssw_evict_once(pipe, memcg, nr_pages, false);
+}
+
+/**
+ * ssw_evict_await - wait for the batch of a pipeline that was filled first
+ * @pipe: the pipeline of the calling task
+ *
+ * Context: an evictor; sleeps.
+ * Return: false if the pipeline has no folios.
+ */
+bool ssw_evict_await(struct scaleswap_pipe *pipe)
+{
+	struct reclaim_state state = { .pipe = pipe };
+	struct ssw_batch *batch;
+
+	set_task_reclaim_state(current, &state);
+	batch = ssw_pipe_oldest(pipe);
+	if (!batch) {
+		ssw_pipe_send(pipe);
+		batch = ssw_pipe_oldest(pipe);
+	}
+	if (batch)
+		ssw_batch_step(batch, true);
+	ssw_pipe_fill(pipe);
+	set_task_reclaim_state(current, NULL);
+	return batch;
+}
+
+/**
+ * ssw_evict_drain - bring all that a pipeline has to its end
+ * @pipe: the pipeline of the calling task
+ *
+ * Context: an evictor; sleeps.
+ */
+void ssw_evict_drain(struct scaleswap_pipe *pipe)
+{
+	struct reclaim_state state = { .pipe = pipe };
 
 	set_task_reclaim_state(current, &state);
 	ssw_pipe_drain(pipe);
@@ -475,7 +536,7 @@ static void ssw_evict_drain(struct scaleswap_pipe *pipe)
 long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages)
 {
 	unsigned int noreclaim, tries = MAX_RECLAIM_RETRIES;
-	struct scaleswap_pipe *pipe = ssw_pipe_create();
+	struct scaleswap_pipe *pipe = ssw_pipe_create(current);
 	unsigned long freed, was;
 
 	if (!pipe)
@@ -486,7 +547,7 @@ long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages)
 
 		/* In the same parts as memory.reclaim, as long as it seems to be enough */
 		while (sure < nr_pages && !signal_pending(current) &&
-		       ssw_evict_once(pipe, memcg, (nr_pages - sure) / 4))
+		       ssw_evict_once(pipe, memcg, (nr_pages - sure) / 4, true))
 			sure = pipe->freed + ssw_pipe_has(pipe, NULL);
 		/* Some of it may be in use again, and is put back. */
 		ssw_evict_drain(pipe);

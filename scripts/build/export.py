@@ -127,10 +127,11 @@ PIECES = (
      "x86/mm: flush TLBs of a batch without waiting",
      "arch_tlbbatch_flush() spins until each CPU has flushed. Let its caller go on\n"
      "meanwhile, and learn by a count when the last CPU has."),
-    (5, ("mm/scaleswap/evict", "mm/scaleswap/vmscan-evict"),
+    (5, ("mm/scaleswap/evict", "mm/scaleswap/vmscan-evict", "include/linux/scaleswap_evict.h"),
      "mm/scaleswap: evict in batches",
      "Unmap pages, flush, write and free them in batches, with several on their\n"
-     "way at a time. A file in debugfs has a task do so."),
+     "way at a time. Kernel threads do so for memcgs that are nearly at a limit,\n"
+     "and tasks that are at it wait for them. A file in debugfs has a task do so."),
     (9, ("tools/mm/",),
      "tools/mm: add the scaleswap tool",
      "Set up one swap area a core, show how they are used, take them down."),

@@ -35,6 +35,9 @@ GUESTS = {
     # evictors, first with active and inactive lists, then with generations
     "evict": dict(cpus=4, nodes=1, append="scaleswap=on",
                   tests="evict lru_gen:turned_on evict"),
+    # the pool of evictors, in the same way
+    "pool": dict(cpus=4, nodes=1, append="scaleswap=on", debug=dict(mem=1024),
+                 tests="evict_pool lru_gen:turned_on evict_pool"),
     # the pages that faults wait for: private queues, and poll queues for bios. fault_device last:
     # the area of a drive that it removes stays, and takes pages that never get out
     "fault": dict(cpus=4, nodes=1, append="scaleswap=on nvme.poll_queues=2 "
@@ -92,7 +95,7 @@ GUESTS = {
                 tests="swapoff hotplug alloc workload.sh:pinned_use_own_area "
                 "workload.sh:threads_that_move workload.sh:copy_on_write deleg:crowd "
                 "deleg:crowd_with_batch_1 deleg:busy_area_goes evict:while_written_to "
-                "evict:entry_moved_before_the_flush stress.sh:for_a_while"),
+                "evict:entry_moved_before_the_flush stress.sh:for_a_while stress.sh:with_evictors"),
     "off": dict(cpus=4, nodes=2, append="scaleswap=off", debug=dict(nodes=1),
                 tests="param.sh off.sh plain"),
     "bad": dict(cpus=2, nodes=1, append="scaleswap=nosuchthing", debug=None,

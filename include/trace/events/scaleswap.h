@@ -68,6 +68,34 @@ TRACE_EVENT(scaleswap_fallback,
 		  __entry->order)
 );
 
+/* A task waited for evictors at a limit of a memcg; reason is why it has to reclaim, or none. */
+TRACE_EVENT(scaleswap_evict_wait,
+
+	TP_PROTO(unsigned long ino, unsigned long nr_pages, unsigned int reason, u64 ns),
+
+	TP_ARGS(ino, nr_pages, reason, ns),
+
+	TP_STRUCT__entry(
+		__field(unsigned long, ino)
+		__field(unsigned long, nr_pages)
+		__field(unsigned int, reason)
+		__field(u64, ns)
+	),
+
+	TP_fast_assign(
+		__entry->ino = ino;
+		__entry->nr_pages = nr_pages;
+		__entry->reason = reason;
+		__entry->ns = ns;
+	),
+
+	TP_printk("cgroup=%lu pages=%lu reason=%s ns=%llu", __entry->ino, __entry->nr_pages,
+		  __print_symbolic(__entry->reason,
+				   SSW_FALLBACKS(ssw_trace_fb_name)
+				   { SSW_NR_FALLBACKS, "none" }),
+		  __entry->ns)
+);
+
 /* The read of a page that a fault waits for was submitted, before its readahead. */
 TRACE_EVENT(scaleswap_read,
 

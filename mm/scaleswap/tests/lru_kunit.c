@@ -72,6 +72,32 @@ static void ssw_test_lru_place(struct kunit *test)
 	}
 }
 
+/* An evictor swaps out in the place of the CPUs of a shard, each as often as the others. */
+static void ssw_test_lru_member(struct kunit *test)
+{
+	unsigned int cpus, nr, id, cpu, turn;
+
+	for (cpus = 1; cpus <= 40; cpus++) {
+		for (nr = 1; nr <= cpus; nr++) {
+			unsigned int all = 0;
+
+			for (id = 1; id <= nr; id++) {
+				unsigned int first = ssw_lru_member(id, cpus, nr, 0);
+
+				for (turn = 0; !turn || cpu != first; turn++) {
+					cpu = ssw_lru_member(id, cpus, nr, turn);
+					KUNIT_EXPECT_EQ(test, ssw_lru_place(cpu, cpus, nr), id);
+					cpu = ssw_lru_member(id, cpus, nr, turn + 1);
+				}
+				all += turn;
+			}
+			KUNIT_EXPECT_EQ(test, all, cpus);
+		}
+	}
+	/* More shards than CPUs: some have none. */
+	KUNIT_EXPECT_EQ(test, ssw_lru_member(2, 1, 2, 0), UINT_MAX);
+}
+
 /* A shard's number and a stray's fit, or there are none for strays. */
 static void ssw_test_lru_spare(struct kunit *test)
 {
@@ -130,6 +156,7 @@ static struct kunit_case ssw_test_lru_cases[] = {
 	KUNIT_CASE(ssw_test_lru_distance),
 	KUNIT_CASE(ssw_test_lru_distance_order),
 	KUNIT_CASE(ssw_test_lru_place),
+	KUNIT_CASE(ssw_test_lru_member),
 	KUNIT_CASE(ssw_test_lru_spare),
 	KUNIT_CASE(ssw_test_shadow_share),
 	KUNIT_CASE(ssw_test_lru_costs),

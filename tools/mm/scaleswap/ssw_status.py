@@ -44,6 +44,10 @@ bios of several pages, for writes and readahead:
 evictors, in pages:
   evict/held   unmapped, in so many batches (evict/flushed)
   evict/freed  of these; others were put back, some of them late, while being written
+  evict/threads, cpus, wait_ms  how many there are, where, how long tasks wait for them
+  evict/waits  times that tasks waited, and got memory
+  fallback/evict_*    times that they reclaimed instead: nothing could be freed (stuck), not in
+                      time (late), they must not wait (unfit), killed
   fallback/pipe_full  times that all batches waited for writes
 """
 
@@ -57,7 +61,7 @@ STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
          'deleg_frees', 'deleg_queue_max', 'reclaim_retried')
 FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap', 'no_shard',
             'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch',
-            'pipe_full')
+            'pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed')
 # This one counts folios, and is about LRU lists.
 NO_SHARD = 'no_shard'
 # These are about reading pages, not about slots.
@@ -67,9 +71,12 @@ NO_BATCH = 'no_batch'
 FAULT = ('mode', 'poll_us', 'readahead', 'reads_direct', 'reads_bio', 'reads_irq', 'reads_late',
          'reads_retried')
 IO = ('bio_pages', 'batches', 'batched')
-EVICT = ('flushed', 'held', 'freed', 'put_back', 'late')
-# This one is about evictors.
-PIPE_FULL = 'pipe_full'
+EVICT = ('threads', 'cpus', 'wait_ms', 'waits', 'flushed', 'held', 'freed', 'put_back', 'late')
+# How evictors are set; the second one is a list of CPUs.
+EVICT_SET = ('threads', 'cpus', 'wait_ms')
+CPUS = 'cpus'
+# These are about evictors.
+EVICTORS = ('pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed')
 # The only one in there that is a word.
 MODE = 'mode'
 READS = 'reads_'
@@ -100,14 +107,15 @@ def number(path, text):
                         'do the tool and the kernel belong together?')
 
 
-def read_counters(io, directory, order):
-    """The numbers in a directory; none if the kernel is too old to have it."""
+def read_counters(io, directory, order, words=()):
+    """The numbers in a directory, and @words; none if the kernel is too old to have it."""
     if not io.is_dir(directory):
         return {}
     names = [name for name in io.listdir(directory) if not io.is_dir(directory + '/' + name)]
     names.sort(key=lambda n: (order.index(n) if n in order else len(order), n))
-    return {name: number(directory + '/' + name, io.read(directory + '/' + name))
-            for name in names}
+    texts = {name: io.read(directory + '/' + name) for name in names}
+    return {name: text if name in words else number(directory + '/' + name, text)
+            for name, text in texts.items()}
 
 
 def read_optional(io, path):
@@ -145,20 +153,6 @@ def read_lru(io):
     return lru
 
 
-def read_fault(io):
-    """What there is about pages that faults wait for; none if it is not built in."""
-    directory = SYS + '/fault'
-    if not io.is_dir(directory):
-        return {}
-    names = sorted(io.listdir(directory),
-                   key=lambda n: (FAULT.index(n) if n in FAULT else len(FAULT), n))
-    fault = {}
-    for name in names:
-        text = io.read(directory + '/' + name)
-        fault[name] = text if name == MODE else number(directory + '/' + name, text)
-    return fault
-
-
 def collect(io):
     """All there is to show, as a dict that can be printed as JSON."""
     ssw_io.require_feature(io)
@@ -186,9 +180,9 @@ def collect(io):
         'fallback': read_counters(io, SYS + '/stats/fallback', FALLBACK),
         'deleg': read_counters(io, SYS + '/deleg', TUNABLES),
         'lru': read_lru(io),
-        'fault': read_fault(io),
+        'fault': read_counters(io, SYS + '/fault', FAULT, (MODE,)),
         'io': read_counters(io, SYS + '/io', IO),
-        'evict': read_counters(io, SYS + '/evict', EVICT),
+        'evict': read_counters(io, SYS + '/evict', EVICT, (CPUS,)),
     }
 
 
@@ -231,7 +225,7 @@ def pages(status):
     return ([(name, value) for name, value in status['stats'].items()
              if not name.startswith((DELEG, RECLAIM))] +
             [('fallback/' + name, value) for name, value in status['fallback'].items()
-             if name not in (NO_SHARD, NO_BATCH, PIPE_FULL) and name not in POLL])
+             if name not in (NO_SHARD, NO_BATCH) and name not in POLL + EVICTORS])
 
 
 def delegation(status):
@@ -314,18 +308,23 @@ def bio_lines(status):
 
 def evictors(status):
     """Counters of evictors, as (name, number)."""
-    values = [('evict/' + name, value) for name, value in status['evict'].items()]
-    if PIPE_FULL in status['fallback']:
-        values.append(('fallback/' + PIPE_FULL, status['fallback'][PIPE_FULL]))
-    return values
+    values = [('evict/' + name, value) for name, value in status['evict'].items()
+              if name not in EVICT_SET]
+    return values + [('fallback/' + name, status['fallback'][name]) for name in EVICTORS
+                     if name in status['fallback']]
 
 
 def evictor_lines(status):
-    """The lines about evictors, if there have been any."""
+    """The lines about evictors, if there are or have been any."""
+    now = status['evict']
     rows = [[name, str(value)] for name, value in evictors(status)]
-    if not any(status['evict'].values()):
-        return []
-    return ['', 'evictors, since boot:'] + ['  ' + line for line in table(rows, left=(0,))]
+    lines = []
+    if now.get('threads'):
+        lines = ['', 'evictors: %d a memory node, on CPUs %s; tasks wait %d ms at most' %
+                 (now['threads'], now.get(CPUS) or 'of the node', now.get('wait_ms', 0))]
+    if any(value for name, value in now.items() if name not in EVICT_SET):
+        lines += ['', 'evictors, since boot:'] + ['  ' + line for line in table(rows, left=(0,))]
+    return lines
 
 
 def counted(values):

@@ -72,7 +72,8 @@ def is_io(line):
 def is_evict(line):
     """Is this line of a recording a file that kernels without evictors lack?"""
     name = line.split(' ')[0]
-    return '/scaleswap/evict/' in name or name.endswith('/fallback/pipe_full')
+    return ('/scaleswap/evict/' in name or name.endswith('/fallback/pipe_full') or
+            '/fallback/evict_' in name)
 
 
 class FakeIO(ssw_io.IO):

@@ -210,11 +210,16 @@ class Status(fake.Case):
         self.assertNotIn('bio_pages', out)
 
     def test_evictors(self):
-        counts = {'flushed': 3, 'held': 700, 'freed': 600, 'put_back': 100, 'late': 9}
+        counts = {'threads': 2, 'cpus': '0-1', 'wait_ms': 200, 'waits': 12,
+                  'flushed': 3, 'held': 700, 'freed': 600, 'put_back': 100, 'late': 9}
         status = json.loads(self.works('status --json --replay ' + RECORDING))
         self.assertEqual(status['evict'], counts)
         out = self.works('status --replay ' + RECORDING)
+        self.assertIn('evictors: 2 a memory node, on CPUs 0-1; tasks wait 200 ms at most\n', out)
         part = out[out.index('evictors, since boot'):]
+        self.assertRegex(part, r'evict/waits +12\n')
+        self.assertRegex(part, r'evict_stuck +5\n.*evict_late +6\n.*evict_unfit +7\n.*evict_killed +1\n')
+        self.assertEqual(out.count('evict_late'), 1)
         self.assertRegex(part, r'evict/flushed +3\n +evict/held +700\n +evict/freed +600\n')
         self.assertRegex(part, r'evict/put_back +100\n +evict/late +9\n')
         self.assertRegex(part, r'fallback/pipe_full +2\n')
@@ -224,8 +229,12 @@ class Status(fake.Case):
         self.assertNotIn('evict', self.works('status --replay ' + self.recording(''.join(old))))
         # As long as there were none, there is nothing to say about them.
         with open(RECORDING) as file:
-            text = re.sub(r'(/scaleswap/evict/\w+) \d+', r'\1 0', file.read())
+            text = re.sub(r'(/scaleswap/evict/\w+) [-\d]+', r'\1 0', file.read())
         self.assertNotIn('evictors', self.works('status --replay ' + self.recording(text)))
+        # They run on the CPUs of their nodes by default.
+        with open(RECORDING) as file:
+            text = file.read().replace('/evict/cpus 0-1', '/evict/cpus ')
+        self.assertIn('on CPUs of the node;', self.works('status --replay ' + self.recording(text)))
 
     def test_memory(self):
         status = json.loads(self.works('status --json --replay ' + RECORDING))

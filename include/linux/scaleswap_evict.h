@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ScaleSwap: what a memcg has for evictors. <linux/memcontrol.h> includes this file; the rules are
+ * in mm/scaleswap/evictd.c.
+ */
+#ifndef _LINUX_SCALESWAP_EVICT_H
+#define _LINUX_SCALESWAP_EVICT_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/wait.h>
+
+#ifdef CONFIG_SCALESWAP_EVICTOR
+
+/**
+ * struct scaleswap_memcg_evict - what evictors and their waiters know of a memcg
+ * @queue: in the list of a pool while there is too much to leave it alone; its lock
+ * @evictors: evictors that have it as theirs, under the lock of the pool
+ * @headroom: pages below the limit at which evictors begin; 0 before that was needed
+ * @waits: waits since @headroom was looked at
+ * @stuck: jiffies until which evictors leave it alone, or 0: they could not free anything
+ * @backoff: how long that was, in jiffies
+ * @vain: pages that evictors have put back since they last freed some
+ * @in_flight: pages that evictors hold, of it and all below it
+ * @freed: pages that evictors have freed, of it and all below it; wraps
+ * @waiters: tasks that wait for memory below the limit
+ */
+struct scaleswap_memcg_evict {
+	struct list_head queue;
+	unsigned int evictors;
+	unsigned int headroom;
+	atomic_t waits;
+	unsigned long stuck;
+	unsigned long backoff;
+	atomic_long_t vain;
+	atomic_long_t in_flight;
+	atomic_long_t freed;
+	wait_queue_head_t waiters;
+};
+
+#endif /* CONFIG_SCALESWAP_EVICTOR */
+#endif /* _LINUX_SCALESWAP_EVICT_H */

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of evictors: how much room they leave below a limit.
+ */
+#include <kunit/test.h>
+#include <linux/limits.h>
+
+#include "../evict.h"
+
+/* A 64th of the limit at first, within bounds, and a 32nd at most. */
+static void ssw_test_headroom_first(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 256, false), 16);
+	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 1024, false), 16);
+	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 8192, false), 128);
+	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 1UL << 19, false), 8192);
+	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 1UL << 30, false), 8192);
+	KUNIT_EXPECT_EQ(test, ssw_headroom(0, LONG_MAX / PAGE_SIZE, true), 8192);
+}
+
+/* It grows while tasks wait, to twice that, and shrinks again when none does. */
+static void ssw_test_headroom_follows(struct kunit *test)
+{
+	const unsigned long limit = 1UL << 16;
+	unsigned int was, h = ssw_headroom(0, limit, false);
+
+	KUNIT_EXPECT_EQ(test, h, limit / 64);
+	h = ssw_headroom(h, limit, true);
+	KUNIT_EXPECT_EQ(test, h, limit / 32);
+	KUNIT_EXPECT_EQ(test, ssw_headroom(h, limit, true), limit / 32);
+	do {
+		was = h;
+		h = ssw_headroom(h, limit, false);
+		KUNIT_EXPECT_LE(test, h, was);
+	} while (h < was);
+	KUNIT_EXPECT_EQ(test, h, limit / 64);
+	/* The limit was lowered. */
+	KUNIT_EXPECT_EQ(test, ssw_headroom(limit / 32, 1024, false), 32);
+	/* Small limits have what is needed for a batch of a task or two, at most a sixteenth. */
+	KUNIT_EXPECT_EQ(test, ssw_headroom(16, 512, true), 16);
+}
+
+static struct kunit_case ssw_evict_cases[] = {
+	KUNIT_CASE(ssw_test_headroom_first),
+	KUNIT_CASE(ssw_test_headroom_follows),
+	{}
+};
+
+static struct kunit_suite ssw_evict_suite = {
+	.name = "scaleswap_evict",
+	.test_cases = ssw_evict_cases,
+};
+
+kunit_test_suite(ssw_evict_suite);

@@ -1,0 +1,610 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The pool of evictors: memory below a cgroup's limits is made by kernel threads, before tasks need
+ * it. Tasks wait, and reclaim only where waiting is of no use.
+ */
+#include <dirent.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+#include "cg_util.h"
+#include "fault_util.h"
+
+#define EVICT	SSW_SYS "/evict/"
+#define GROUP	"ssw-pool"
+/* The longest wait that can be set; no test is to depend on how fast its host is. */
+#define PATIENT	"10000"
+
+FIXTURE(evict_pool) { long long threads, wait_ms; };
+
+FIXTURE_SETUP(evict_pool)
+{
+	const char *why = ssw_start(SSW_NEED_ON | SSW_NEED_DIR);
+
+	if (why)
+		SKIP(return, "%s", why);
+	self->threads = ssw_num(EVICT "threads");
+	self->wait_ms = ssw_num(EVICT "wait_ms");
+	if (self->threads < 0)
+		SKIP(return, "a kernel without CONFIG_SCALESWAP_EVICTOR");
+	if (ssw_write(EVICT "threads", "2"))
+		SKIP(return, "not booted with evict");
+	ASSERT_EQ(0, ssw_write(EVICT "wait_ms", PATIENT));
+}
+
+static void put(const char *file, long long value)
+{
+	char path[96], val[24];
+
+	snprintf(path, sizeof(path), EVICT "%s", file);
+	snprintf(val, sizeof(val), "%lld", value);
+	ssw_write(path, val);
+}
+
+FIXTURE_TEARDOWN(evict_pool)
+{
+	put("threads", self->threads);
+	put("wait_ms", self->wait_ms);
+	ssw_write(EVICT "cpus", "\n");
+	if (!access(SSW_CG "/" GROUP, F_OK))
+		cg_remove(GROUP);
+	ssw_end();
+	fault_nullb_gone();
+}
+
+static long long counter(const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), EVICT "%s", name);
+	return ssw_num(path);
+}
+
+/* Why tasks have reclaimed at a limit */
+struct ways_out {
+	long long waits, stuck, late, unfit, killed, direct;
+};
+
+static struct ways_out ways_out(const char *group)
+{
+	return (struct ways_out) {
+		.waits = counter("waits"),
+		.stuck = ssw_stat("fallback/evict_stuck"),
+		.late = ssw_stat("fallback/evict_late"),
+		.unfit = ssw_stat("fallback/evict_unfit"),
+		.killed = ssw_stat("fallback/evict_killed"),
+		.direct = cg(group, "memory.stat", "pgscan_direct"),
+	};
+}
+
+static struct ways_out ways_out_since(struct __test_metadata *_metadata, const char *group,
+				      const struct ways_out *was)
+{
+	struct ways_out w = ways_out(group);
+
+	w.waits -= was->waits;
+	w.stuck -= was->stuck;
+	w.late -= was->late;
+	w.unfit -= was->unfit;
+	w.killed -= was->killed;
+	w.direct -= was->direct;
+	TH_LOG("%lld waits; reclaimed as stuck %lld, late %lld, unfit %lld, killed %lld; direct scans %lld",
+	       w.waits, w.stuck, w.late, w.unfit, w.killed, w.direct);
+	return w;
+}
+
+/* What evictors held has come to its end, and nothing is isolated. */
+static void settled(struct __test_metadata *_metadata)
+{
+	ssw_for_looks(i) {
+		ssw_write("/proc/sys/vm/stat_refresh", "1");
+		if (!ssw_vmstat("nr_isolated_anon") &&
+		    counter("held") == counter("freed") + counter("put_back"))
+			break;
+		usleep(20000);
+	}
+	EXPECT_EQ(counter("held"), counter("freed") + counter("put_back"));
+	EXPECT_EQ(0, ssw_vmstat("nr_isolated_anon"));
+}
+
+/*
+ * Remove the group. A page that is being written when its process ends stays in the swap cache, and
+ * charged, until it is reclaimed.
+ */
+static void leave(struct __test_metadata *_metadata)
+{
+	ssw_for_looks(i) {
+		if (!ssw_vmstat("nr_writeback"))
+			break;
+		usleep(100000);
+	}
+	cg_reclaim(GROUP);
+	EXPECT_EQ(0, cg_remove(GROUP));
+}
+
+static void limit(struct __test_metadata *_metadata, const char *file, long pages)
+{
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, file, pages < 0 ? -1 : pages * (long long)SSW_PAGE));
+}
+
+/* A process of the group that has pages of its own, and checks and stamps them in turn. */
+static pid_t turns(int cpu, long pages, int rounds)
+{
+	pid_t pid = ssw_fork();
+	char *p;
+
+	if (pid)
+		return pid;
+	if (cg_move(GROUP, getpid()))
+		_exit(9);
+	ssw_pin(cpu);
+	p = ssw_map(pages, false);
+	if (!p)
+		_exit(8);
+	ssw_stamp(p, pages, 1);
+	for (int i = 1; i <= rounds; i++) {
+		if (ssw_wrong(p, pages, i))
+			_exit(1);
+		ssw_stamp(p, pages, i + 1);
+	}
+	_exit(0);
+}
+
+/* Have @n processes go round their pages, on CPUs with areas. Return the worst of their ends. */
+static int all_turn(const struct ssw_areas *areas, int n, long pages, int rounds)
+{
+	pid_t pid[SSW_MANY];
+	int worst = 0;
+
+	for (int i = 0; i < n; i++)
+		pid[i] = turns(areas->cpu[i % areas->n], pages, rounds);
+	for (int i = 0; i < n; i++) {
+		int status = pid[i] > 0 ? ssw_join(pid[i]) : -1;
+
+		if (status)
+			worst = status;
+	}
+	return worst;
+}
+
+/* At memory.max and at memory.high no task reclaims. All pages come back right. */
+static void no_task_reclaims(struct __test_metadata *_metadata, const char *file)
+{
+	const long pages = 1500;
+	struct ssw_areas areas;
+	struct ways_out w;
+	long long freed;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 4));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, file, 2048);
+	w = ways_out(GROUP);
+	freed = counter("freed");
+	EXPECT_EQ(0, all_turn(&areas, areas.n, pages, 3)) TH_LOG("1: a page is wrong");
+	w = ways_out_since(_metadata, GROUP, &w);
+	freed = counter("freed") - freed;
+	TH_LOG("%lld pages freed by evictors", freed);
+	EXPECT_LT(3 * (areas.n * pages - 2048), freed);
+	EXPECT_EQ(0, w.direct);
+	EXPECT_EQ(0, w.late + w.stuck + w.unfit + w.killed);
+	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
+	settled(_metadata);
+	leave(_metadata);
+}
+
+SSW_BODY(evict_pool, at_the_maximum)
+{
+	no_task_reclaims(_metadata, "memory.max");
+}
+
+SSW_BODY(evict_pool, at_high)
+{
+	no_task_reclaims(_metadata, "memory.high");
+}
+
+/* Nobody is at the limit yet: evictors make room nevertheless, and no more than they should. */
+SSW_BODY(evict_pool, before_the_limit)
+{
+	const long max = 4096, headroom = max / 64;
+	struct ssw_areas areas;
+	struct ways_out w;
+	long long now = 0;
+	struct member m;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 1));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", max);
+	w = ways_out(GROUP);
+	m = member_start(GROUP, areas.cpu[0], max - headroom, 1);
+	ASSERT_TRUE(member_step(&m, STAMP));
+	ssw_for_looks(i) {
+		now = cg(GROUP, "memory.current", NULL) / SSW_PAGE;
+		if (now <= max - headroom)
+			break;
+		usleep(10000);
+	}
+	settled(_metadata);
+	now = cg(GROUP, "memory.current", NULL) / SSW_PAGE;
+	TH_LOG("%lld pages of %ld", now, max);
+	EXPECT_GE(max - headroom, now);
+	/* Twice the headroom is left, and at most a batch more is on its way. */
+	EXPECT_LE(max - 2 * headroom - 256, now);
+	EXPECT_LT(0, cg(GROUP, "memory.swap.current", NULL));
+	EXPECT_EQ(0, cg(GROUP, "memory.events", "max"));
+	w = ways_out_since(_metadata, GROUP, &w);
+	EXPECT_EQ(0, w.waits + w.direct);
+	EXPECT_TRUE(member_step(&m, CHECK)) TH_LOG("a page is wrong");
+	member_step(&m, LEAVE);
+	EXPECT_EQ(0, m.status);
+	leave(_metadata);
+}
+
+/* Without evictors the same goes well, and tasks reclaim as ever. */
+SSW_BODY(evict_pool, none)
+{
+	struct ssw_areas areas;
+	struct ways_out w;
+	long long held;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 4));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", 2048);
+	put("threads", 0);
+	w = ways_out(GROUP);
+	held = counter("held");
+	EXPECT_EQ(0, all_turn(&areas, areas.n, 1500, 1)) TH_LOG("1: a page is wrong");
+	w = ways_out_since(_metadata, GROUP, &w);
+	EXPECT_LT(0, w.direct);
+	EXPECT_EQ(0, w.waits + w.late + w.stuck + w.unfit + w.killed);
+	EXPECT_EQ(held, counter("held"));
+	leave(_metadata);
+}
+
+/* The areas of CPUs that are equally busy are equally full, wherever evictors run. */
+SSW_BODY(evict_pool, areas_of_home_cpus)
+{
+	const long pages = 3000;
+	struct ssw_areas areas;
+	long long used, sum = 0, least = LLONG_MAX, most = 0;
+	pid_t pid[SSW_MANY];
+	volatile int *go;
+	char *p;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 4));
+	if (areas.n < 2)
+		SKIP(return, "one CPU");
+	go = ssw_shared(sizeof(*go));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", 1024);
+	put("threads", 1);
+	for (int i = 0; i < areas.n; i++) {
+		pid[i] = ssw_fork();
+		if (pid[i])
+			continue;
+		if (cg_move(GROUP, getpid()))
+			_exit(9);
+		ssw_pin(areas.cpu[i]);
+		p = ssw_map(pages, false);
+		ssw_stamp(p, pages, 1);
+		__sync_fetch_and_add(go, 1);
+		while (*go <= areas.n)
+			usleep(10000);
+		_exit(0);
+	}
+	ssw_for_looks(i) {
+		if (*go == areas.n)
+			break;
+		usleep(10000);
+	}
+	EXPECT_EQ(areas.n, *go);
+	for (int i = 0; i < areas.n; i++) {
+		used = ssw_area(areas.type[i], "used");
+		TH_LOG("CPU %d: %lld pages", areas.cpu[i], used);
+		sum += used;
+		least = least < used ? least : used;
+		most = most > used ? most : used;
+	}
+	/* What stays in memory is 1,024 pages at most of them all, and of any one. */
+	EXPECT_LE((areas.n * pages - 1024) * 1LL, sum);
+	EXPECT_LE(pages - 1024, least);
+	EXPECT_GE(pages + 100, most);
+	*go = areas.n + 1;
+	for (int i = 0; i < areas.n; i++)
+		EXPECT_EQ(0, ssw_join(pid[i]));
+	leave(_metadata);
+}
+
+/* --- ways out --------------------------------------------------------------------------- */
+
+/* Memory that cannot be reclaimed: the group is out of memory as ever. */
+SSW_BODY(evict_pool, locked_memory)
+{
+	struct ssw_areas areas;
+	struct ways_out w;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 1));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", 1024);
+	w = ways_out(GROUP);
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (cg_move(GROUP, getpid()) || mlockall(MCL_CURRENT | MCL_FUTURE))
+			_exit(9);
+		ssw_map(4096, false);
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		TH_LOG("status %#x", status);
+	w = ways_out_since(_metadata, GROUP, &w);
+	EXPECT_EQ(1, cg(GROUP, "memory.events", "oom_kill"));
+	EXPECT_LT(0, w.stuck);
+	settled(_metadata);
+	leave(_metadata);
+}
+
+/* Groups of 2 MB with a process on each CPU, and room in swap: none is killed. */
+SSW_BODY(evict_pool, small_group)
+{
+	struct ssw_areas areas;
+	struct ways_out w;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, SSW_MANY));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", 512);
+	w = ways_out(GROUP);
+	for (int i = 0; i < 5; i++)
+		EXPECT_EQ(0, all_turn(&areas, 2 * areas.n, 200, 2));
+	w = ways_out_since(_metadata, GROUP, &w);
+	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
+	settled(_metadata);
+	leave(_metadata);
+}
+
+/* A huge page is more than evictors keep room for: its charge does not wait. */
+SSW_BODY(evict_pool, huge_page)
+{
+	static const char * const thp[] = { SSW_THP "/enabled", SSW_THP "/defrag" };
+	const long pages = 4096;
+	char was[2][64], *now;
+	struct ssw_areas areas;
+	struct ways_out w;
+	pid_t pid;
+
+	/* The kernel turns both off where memory is small. */
+	for (size_t i = 0; i < ARRAY_SIZE(thp); i++) {
+		if (ssw_read(thp[i], was[i], sizeof(was[i])) < 0 || ssw_write(thp[i], "madvise"))
+			SKIP(return, "a kernel without transparent huge pages");
+	}
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 1));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", 2048);
+	w = ways_out(GROUP);
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		char *p;
+
+		if (cg_move(GROUP, getpid()))
+			_exit(9);
+		p = ssw_map(pages, true);
+		if (!p || madvise(p, pages * SSW_PAGE, MADV_HUGEPAGE))
+			_exit(8);
+		ssw_stamp(p, pages, 1);
+		_exit(ssw_wrong(p, pages, 1) ? 1 : 0);
+	}
+	EXPECT_EQ(0, ssw_join(pid));
+	/* What is in use is in brackets. */
+	for (size_t i = 0; i < ARRAY_SIZE(thp); i++) {
+		now = strchr(was[i], '[');
+		if (now)
+			ssw_write(thp[i], strtok(now + 1, "]"));
+	}
+	w = ways_out_since(_metadata, GROUP, &w);
+	EXPECT_LT(0, w.unfit);
+	settled(_metadata);
+	leave(_metadata);
+}
+
+/* A device that takes half a second: tasks wait no longer than they are to, or until killed. */
+SSW_BODY(evict_pool, slow_device)
+{
+	const long pages = 1600;
+	struct ways_out w, late;
+	pid_t pid;
+	int err;
+
+	err = fault_nullb("0", "1024", "500000000");
+	if (err)
+		SKIP(return, "no null_blk (%s)", strerror(-err));
+	ASSERT_LE(0, ssw_on_cpu(FAULT_NULLB, 0));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", 1024);
+	put("wait_ms", 50);
+	w = ways_out(GROUP);
+	pid = turns(0, pages, 0);
+	ASSERT_LT(0, pid);
+	ssw_for_looks(i) {
+		late = ways_out(GROUP);
+		if (late.late > w.late)
+			break;
+		usleep(100000);
+	}
+	EXPECT_LT(w.late, late.late);
+	/* Without evictors, reclaim gives up sooner than such a device, too. */
+	err = ssw_join(pid);
+	EXPECT_TRUE(!err || err == 1000 + SIGKILL) TH_LOG("%d", err);
+	/* One that waits for long is killed. */
+	put("wait_ms", atoi(PATIENT));
+	ssw_for_looks(i) {
+		pid = turns(0, pages, 0);
+		ASSERT_LT(0, pid);
+		usleep(500000 + i % 10 * 100000);
+		kill(pid, SIGKILL);
+		ssw_join(pid);
+		if (ssw_stat("fallback/evict_killed") > w.killed)
+			break;
+	}
+	w = ways_out_since(_metadata, GROUP, &w);
+	EXPECT_LT(0, w.killed);
+	settled(_metadata);
+	leave(_metadata);
+}
+
+/* --- threads ---------------------------------------------------------------------------- */
+
+/* Read a line of /proc/PID/status of the evictors: how many there are, and if all say the same. */
+static int evictors(const char *key, const char *value)
+{
+	int n = 0;
+	struct dirent *d;
+	DIR *dir = opendir("/proc");
+
+	if (!dir)
+		return -1;
+	while ((d = readdir(dir))) {
+		char path[300], buf[4096], line[96];
+
+		snprintf(path, sizeof(path), "/proc/%s/status", d->d_name);
+		if (atoi(d->d_name) <= 0 || ssw_read(path, buf, sizeof(buf)) < 0 ||
+		    !strstr(buf, "ssw_evict"))
+			continue;
+		n++;
+		snprintf(line, sizeof(line), "%s:\t%s\n", key, value);
+		if (value && !strstr(buf, line)) {
+			n = -1;
+			break;
+		}
+	}
+	closedir(dir);
+	return n;
+}
+
+/* evict/cpus is where they run, also if a CPU goes and comes back. */
+SSW_BODY(evict_pool, cpus)
+{
+	char buf[64];
+	int n;
+
+	if (ssw_nr_possible() < 3)
+		SKIP(return, "fewer than three CPUs");
+	n = evictors(NULL, NULL);
+	EXPECT_LE(2, n);
+	ASSERT_EQ(0, ssw_write(EVICT "cpus", "1-2"));
+	ASSERT_LE(0, ssw_read(EVICT "cpus", buf, sizeof(buf)));
+	EXPECT_STREQ("1-2", strtok(buf, "\n"));
+	EXPECT_EQ(n, evictors("Cpus_allowed_list", "1-2"));
+	ASSERT_EQ(0, ssw_write(EVICT "cpus", "2"));
+	EXPECT_EQ(n, evictors("Cpus_allowed_list", "2"));
+	if (!ssw_set_online(2, false)) {
+		EXPECT_EQ(-EINVAL, ssw_write(EVICT "cpus", "2"));
+		ASSERT_EQ(0, ssw_set_online(2, true));
+		EXPECT_EQ(n, evictors("Cpus_allowed_list", "2"));
+	}
+	EXPECT_EQ(0, ssw_write(EVICT "cpus", "\n"));
+	EXPECT_EQ(-1, evictors("Cpus_allowed_list", "2"));
+}
+
+/* More evictors and fewer, all the time, while they are needed. */
+SSW_BODY(evict_pool, number_changes)
+{
+	static const int number[] = { 0, 3, 1, 16, 2, 0, 4 };
+	struct ssw_areas areas;
+	pid_t pid[4];
+	int left = 0;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 4));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", 2048);
+	for (int i = 0; i < areas.n; i++)
+		pid[i] = turns(areas.cpu[i], 1500, 4);
+	left = areas.n;
+	for (int i = 0; left; i++) {
+		put("threads", number[i % ARRAY_SIZE(number)]);
+		EXPECT_EQ(number[i % ARRAY_SIZE(number)], counter("threads"));
+		usleep(50000);
+		for (int j = 0; j < areas.n; j++) {
+			int status;
+
+			if (pid[j] && waitpid(pid[j], &status, WNOHANG) == pid[j]) {
+				EXPECT_EQ(0, status);
+				pid[j] = 0;
+				left--;
+			}
+		}
+	}
+	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
+	settled(_metadata);
+	leave(_metadata);
+}
+
+/* A group that is removed, and processes that leave it, while evictors are at it */
+SSW_BODY(evict_pool, group_goes)
+{
+	long long was = ssw_proc_num(SSW_CG "/cgroup.stat", "nr_dying_subsys_memory");
+	struct ssw_areas areas;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 4));
+	for (int i = 0; i < 10; i++) {
+		pid_t pid;
+
+		ASSERT_EQ(0, cg_make(GROUP));
+		limit(_metadata, "memory.max", 1024);
+		pid = turns(areas.cpu[i % areas.n], 3000, 5);
+		ASSERT_LT(0, pid);
+		ssw_for_looks(j) {
+			if (cg(GROUP, "memory.swap.current", NULL) > 0)
+				break;
+			usleep(1000);
+		}
+		if (i % 2)
+			kill(pid, SIGKILL);
+		else
+			cg_move("ssw", pid);
+		ssw_for_looks(j) {
+			if (!cg_remove(GROUP))
+				break;
+			usleep(1000);
+		}
+		EXPECT_NE(0, access(SSW_CG "/" GROUP, F_OK));
+		EXPECT_EQ(i % 2 ? 1000 + SIGKILL : 0, ssw_join(pid)) TH_LOG("round %d", i);
+	}
+	settled(_metadata);
+	/* Swap of those that were moved is charged to the group until they end: they have. */
+	ssw_for_looks(i) {
+		/* And pages that were being written then: reclaim looks at groups that are gone. */
+		ssw_write(SSW_CG "/memory.reclaim", "4M");
+		if (ssw_proc_num(SSW_CG "/cgroup.stat", "nr_dying_subsys_memory") <= was)
+			break;
+		usleep(20000);
+	}
+	EXPECT_GE(was, ssw_proc_num(SSW_CG "/cgroup.stat", "nr_dying_subsys_memory"))
+		TH_LOG("a group is not freed");
+}
+
+/* Bad input is refused. */
+SSW_TEST_F(evict_pool, bad_input)
+{
+	static const char * const bad[][2] = {
+		{ "threads", "65" }, { "threads", "-1" }, { "threads", "x" },
+		{ "wait_ms", "0" }, { "wait_ms", "10001" }, { "wait_ms", "1 2" },
+		{ "cpus", "x" }, { "cpus", "9999" }, { "cpus", "2-1" },
+	};
+	char path[96];
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(path, sizeof(path), EVICT "%s", bad[i][0]);
+		EXPECT_GT(0, ssw_write(path, bad[i][1])) {
+			TH_LOG("%s: '%s'", bad[i][0], bad[i][1]);
+		}
+	}
+	EXPECT_EQ(2, counter("threads"));
+	EXPECT_EQ(atoi(PATIENT), counter("wait_ms"));
+}
+
+TEST_HARNESS_MAIN
