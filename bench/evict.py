@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What reclaim in the faulting task costs: TLB flushes, reclaims, instructions, locks.
 
-What the evictor pool is to do away with, measured before it is there, and with it. One file,
+What the pool of evictors is to do away with, without it, and with it. One file,
 bench/results/evict.json. The parts:
   threads    4 threads of one process on 4 CPUs: TLB flushes that are sent and received, locks
   procs      a process a CPU, 4, 8 and 16 CPUs: the same
@@ -11,7 +11,7 @@ bench/results/evict.json. The parts:
   fault      instructions of each fault, as far as its own thread executes them; one CPU
   instr      instructions of all CPUs, for each page out and in
 
-The columns: base; noevict: ours, with all but evictors. Counts, not times; emulated, with QEMU's
+The columns: base; noevict: ours, with all but evictors; on: with as many evictors as CPUs. Counts, not times; emulated, with QEMU's
 instruction clock, so a busy host changes nothing. It can be stopped at any time and goes on from
 there, as bench/scale.py does. Ends with 0 if every guest ended well and every page was right,
 else 1; 2: could not run.
@@ -27,7 +27,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lib as b  # noqa: E402
 import scale as sc  # noqa: E402
 
-ALL = dict(guest="evict.py", columns=["base", "noevict"], device="null")
+ALL = dict(guest="evict.py", columns=["base", "noevict", "on"], device="null")
 LOCKS = dict(ALL, what="counts", config="lockstat", rounds=1, mem=1280, shift=4, total_mb=336, pages=24576, max_mb=48,
              passes=4, timeout=1500)
 COUNTS = dict(ALL, config="test", rounds=3, mem=768, shift=4, total_mb=256, pages=16384, max_mb=32)
@@ -44,6 +44,7 @@ QUICK = dict(rounds=1, pages=4096, max_mb=8, total_mb=64)
 COLUMNS = {
     "base": dict(prefix="base-", append="", how="striped"),
     "noevict": dict(prefix="", append="scaleswap=core,lru,fault", how="percore"),
+    "on": dict(prefix="", append="scaleswap=on", how="percore", evict=True),
 }
 
 

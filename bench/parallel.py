@@ -53,14 +53,15 @@ COLUMNS = {
     "on-less-fault": dict(ON, append="scaleswap=core,lru"),
     # asked for by --kernels
     "on-mglru": dict(ON, append="scaleswap=on", mglru=True),
-    "noevict": dict(ON, append="scaleswap=core,lru,fault"),
-    "noevict-mglru": dict(ON, append="scaleswap=core,lru,fault", mglru=True),
+    # with as many evictors as CPUs
+    "evict": dict(ON, append="scaleswap=on", evict=True),
+    "evict-mglru": dict(ON, append="scaleswap=on", evict=True, mglru=True),
     "core": dict(ON, append="scaleswap=core,fault"),
     "core-mglru": dict(ON, append="scaleswap=core,fault", mglru=True),
     "off": dict(prefix="", how="striped", append="scaleswap=off"),
 }
 DEFAULT = [c for c in COLUMNS
-           if c not in ("off", "on-mglru", "noevict", "noevict-mglru", "core", "core-mglru")]
+           if c not in ("off", "on-mglru", "evict", "evict-mglru", "core", "core-mglru")]
 LOADS = ["shared", "threads", "apart", "global", "slow"]
 CPUS = [1, 2, 4, 8, 16, 32, 64, 128]
 MAIN = (60, 400)    # T, Q
@@ -152,7 +153,7 @@ def options(p, column, load, cpus):
         # kernels differ by some megabytes that they can still free: not to be much of it all
         pages = max(pages, p["global_pages"] // cpus)
     pages_mb = pages * cpus / 256
-    return dict(part="parallel", how=c["how"], mglru=c.get("mglru", False), load=load, seed=p["seed"],
+    return dict(part="parallel", how=c["how"], mglru=c.get("mglru", False), evict=c.get("evict", False), load=load, seed=p["seed"],
                 device_us=10 if load == "slow" else p["device_us"], depth=p["depth"],
                 # an area holds all pages of its CPU, and some that are cached twice
                 total_mb=max(16, math.ceil(2 * pages_mb)), max_mb=pages_mb / 2, pages=pages * cpus,

@@ -234,7 +234,8 @@ def measure(work, p, part, column, cpus, nr, log):
     nvme = p["device"] == "nvme" or multi and p.get("nvme_at_2")
     options = {k: v for k, v in p.items() if k not in ("config", "columns", "rounds", "mem", "shift", "plugin")}
     options["area_mb"] = p["total_mb"] // cpus
-    options.update(part=p.get("what", part), how=c["how"], mglru=c.get("mglru", False), bio_pages=c.get("bio_pages"), seed=nr + 1, device="nvme" if nvme else p["device"])
+    options.update(part=p.get("what", part), how=c["how"], mglru=c.get("mglru", False), bio_pages=c.get("bio_pages"),
+                   evict=c.get("evict", False), seed=nr + 1, device="nvme" if nvme else p["device"])
     command = [f"{b.ROOT}/scripts/guest/boot.py", "--kernel", f"{work}/{kernel}", "--cpus", str(cpus),
                "--mem", str(p["mem"]), "--initramfs", f"{work}/root.cpio",
                "--add", f"{work}/swapload:/ssw/swapload", "--add", f"{b.ROOT}/bench/guest/demo.py:/ssw/demo.py",

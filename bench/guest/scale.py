@@ -489,6 +489,15 @@ PARTS = {"locks": part_locks, "throughput": part_throughput, "instr": part_instr
          "parallel": part_parallel}
 
 
+def evictors(o):
+    """Have as many evictors as CPUs, if they are to be there; they idle unless they are needed."""
+    if o.get("evict"):
+        where = "/sys/kernel/mm/scaleswap/evict"
+        write(f"{where}/threads", str(min(64, cpus())))
+        # emulated CPUs take turns: a flush is acknowledged when each has had one
+        write(f"{where}/wait_ms", "10000")
+
+
 def main():
     o = json.loads(sys.argv[1])
     write("/proc/self/oom_score_adj", "-1000")
@@ -503,6 +512,7 @@ def main():
         g.fail("MGLRU is on")
     if o.get("bio_pages"):
         write("/sys/kernel/mm/scaleswap/io/bio_pages", str(o["bio_pages"]))
+    evictors(o)
     print("begin", flush=True)
     result = PARTS[o["part"]](o)
     print("end", flush=True)
