@@ -165,14 +165,13 @@ void ssw_bio_batch_flush(bool sleep)
 /* Find or allocate a bio in this task's plug to which @folio can be added. */
 static struct ssw_bio_batch *ssw_bio_batch_get(struct folio *folio, struct swap_info_struct *si,
 					       blk_opf_t opf, struct mem_cgroup *memcg,
-					       bio_end_io_t *end_io)
+					       bio_end_io_t *end_io, unsigned int max)
 {
 	struct request_queue *q = bdev_get_queue(si->bdev);
 	struct queue_limits *lim = &q->limits;
 	sector_t sector = swap_folio_sector(folio);
 	struct scaleswap_span *span = ssw_span_current();
 	struct ssw_bio_batch *batch;
-	unsigned int max;
 	struct bio *bio;
 
 	batch = ssw_bio_batch_find();
@@ -185,12 +184,11 @@ static struct ssw_bio_batch *ssw_bio_batch_get(struct folio *folio, struct swap_
 		ssw_bio_batch_submit(batch);
 	}
 
-	/* An I/O scheduler may know better which requests to merge. */
-	if (!q->elevator)
+	/* An I/O scheduler may know better which requests to merge. Bios of a page are merged. */
+	if (!q->elevator && max > 1)
 		opf |= REQ_NOMERGE;
 
-	max = min3(READ_ONCE(ssw_bio_pages), (unsigned int)lim->max_segments,
-		   lim->max_sectors >> PAGE_SECTORS_SHIFT);
+	max = min3(max, (unsigned int)lim->max_segments, lim->max_sectors >> PAGE_SECTORS_SHIFT);
 	max = clamp(max, 1U, (unsigned int)BIO_MAX_VECS);
 	bio = bio_alloc_bioset(si->bdev, max, opf, GFP_NOIO, &ssw_bio_batch_bios);
 	bio->bi_iter.bi_sector = sector;
@@ -205,7 +203,8 @@ static struct ssw_bio_batch *ssw_bio_batch_get(struct folio *folio, struct swap_
 	batch->cb.callback = ssw_bio_batch_unplug;
 	batch->cb.data = si;
 	list_add(&batch->cb.list, &current->plug->cb_list);
-	ssw_stat_add(SSW_IO_BATCHES, 1);
+	if (max > 1)
+		ssw_stat_add(SSW_IO_BATCHES, 1);
 	return batch;
 }
 
@@ -215,20 +214,28 @@ static struct ssw_bio_batch *ssw_bio_batch_get(struct folio *folio, struct swap_
  */
 static void ssw_bio_batch_added(struct ssw_bio_batch *batch)
 {
-	ssw_stat_add(SSW_IO_BATCHED, 1);
+	if (batch->max > 1)
+		ssw_stat_add(SSW_IO_BATCHED, 1);
 	if (batch->bio.bi_vcnt == batch->max)
 		ssw_bio_batch_submit(batch);
 }
 
-static bool ssw_can_batch(struct folio *folio, struct swap_info_struct *si)
+/*
+ * How many pages a bio of the device may have, by the rules above. Return 0 if the caller has to
+ * make the bio. An evictor wants to know when its bios are done, also if they have one page.
+ */
+static unsigned int ssw_can_batch(struct folio *folio, struct swap_info_struct *si)
 {
-	if (!(current->plug && READ_ONCE(ssw_bio_pages) > 1 && !folio_test_large(folio)))
-		return false;
+	unsigned int max = READ_ONCE(ssw_bio_pages);
+
+	if (!current->plug || folio_test_large(folio))
+		return 0;
 	/* Rule 6 */
-	if (queue_is_mq(bdev_get_queue(si->bdev)))
-		return true;
-	ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_BATCH, 0);
-	return false;
+	if (max > 1 && !queue_is_mq(bdev_get_queue(si->bdev))) {
+		ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_BATCH, 0);
+		max = 1;
+	}
+	return max > 1 || ssw_span_current() ? max : 0;
 }
 
 /* Charge a bio to the group of its page, which is locked or under writeback. */
@@ -321,11 +328,12 @@ bool __scaleswap_write_submit(struct folio *folio, struct writeback_control *wbc
 {
 	blk_opf_t opf = REQ_OP_WRITE | REQ_SWAP | wbc_to_write_flags(wbc);
 	struct mem_cgroup *memcg = folio_memcg(folio);
+	unsigned int max = ssw_can_batch(folio, si);
 	struct ssw_bio_batch *batch;
 
-	if (!ssw_can_batch(folio, si))
+	if (!max)
 		return false;
-	batch = ssw_bio_batch_get(folio, si, opf, memcg, ssw_writes_end);
+	batch = ssw_bio_batch_get(folio, si, opf, memcg, ssw_writes_end, max);
 	if (!batch->bio.bi_vcnt)
 		ssw_charge(&batch->bio, folio);
 	bio_add_folio_nofail(&batch->bio, folio, PAGE_SIZE, 0);
@@ -424,11 +432,12 @@ static void ssw_reads_end(struct bio *bio)
  */
 bool ssw_read_batched(struct folio *folio, struct swap_info_struct *si)
 {
+	unsigned int max = ssw_can_batch(folio, si);
 	struct ssw_bio_batch *batch;
 
-	if (!ssw_can_batch(folio, si))
+	if (!max)
 		return false;
-	batch = ssw_bio_batch_get(folio, si, REQ_OP_READ, NULL, ssw_reads_end);
+	batch = ssw_bio_batch_get(folio, si, REQ_OP_READ, NULL, ssw_reads_end, max);
 	bio_add_folio_nofail(&batch->bio, folio, PAGE_SIZE, 0);
 	count_vm_event(PSWPIN);
 	ssw_bio_batch_added(batch);
