@@ -336,7 +336,7 @@ static int __init ssw_evict_init(void)
 	if (!ssw_boot_has(SSW_MECH_EVICT) || !scaleswap_on())
 		return 0;
 	static_branch_enable(&scaleswap_evict_key);
-	if (ssw_evictd_init() || ssw_evict_set_threads(SSW_EVICT_THREADS_BOOT))
+	if (ssw_evictd_init())
 		pr_warn("not all evictors could be started; see evict/threads\n");
 	dir = debugfs_lookup("scaleswap", NULL);
 	debugfs_create_file("evict", 0200, dir, NULL, &ssw_evict_fops);

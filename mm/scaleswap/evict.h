@@ -27,6 +27,8 @@ struct task_struct;
 #define SSW_BATCH_SEGS		16
 /* Nanoseconds after the first isolation, after which a batch is flushed */
 #define SSW_BATCH_NS		(2 * NSEC_PER_MSEC)
+/* Pages that are put back, and none freed, after which there is nothing to evict */
+#define SSW_STUCK_PAGES		(2 * SSW_PIPE_BATCHES * SSW_BATCH_PAGES)
 /* How long a batch waits for its writes at most, where the pipeline has no other to fill */
 #define SSW_BATCH_IO_MS		100
 
@@ -119,6 +121,7 @@ struct ssw_batch {
  * @other: a folio was unmapped that is not held, so TLBs are flushed at once
  * @taken: pages that were to be evicted so far
  * @freed: pages that were freed so far
+ * @vain: pages that were put back since any were freed
  * @seq: batches sent so far
  * @batch: the batches
  */
@@ -134,6 +137,7 @@ struct scaleswap_pipe {
 	bool other;
 	unsigned long taken;
 	unsigned long freed;
+	unsigned long vain;
 	unsigned int seq;
 	struct ssw_batch batch[SSW_PIPE_BATCHES];
 };
@@ -159,9 +163,8 @@ bool ssw_evict_await(struct scaleswap_pipe *pipe);
 void ssw_evict_drain(struct scaleswap_pipe *pipe);
 
 /* evictd.c */
-/* Evictors of a node at most, and those that it has at boot */
+/* Evictors of a node at most */
 #define SSW_EVICT_THREADS_MAX	64
-#define SSW_EVICT_THREADS_BOOT	0
 /* How long an allocation waits for evictors, in milliseconds: at first, and at most */
 #define SSW_EVICT_WAIT_MS	200
 #define SSW_EVICT_WAIT_MS_MAX	10000

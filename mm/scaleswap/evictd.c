@@ -71,9 +71,7 @@
 #define SSW_HEADROOM_FIRST	8192
 /* Pages of a memcg's limit for each evictor that it may have at a time, as a power of two */
 #define SSW_EVICTOR_SHIFT	9
-/* A memcg is stuck if so many pages were put back and none was freed. */
-#define SSW_STUCK_PAGES		(2 * SSW_PIPE_BATCHES * SSW_BATCH_PAGES)
-/* How long it is left alone, at first and at most */
+/* How long a memcg is left alone of which nothing can be freed, at first and at most */
 #define SSW_STUCK_FIRST		(HZ / 10)
 #define SSW_STUCK_MAX		(4 * HZ)
 
@@ -834,11 +832,22 @@ static int ssw_evict_memory(struct notifier_block *nb, unsigned long action, voi
 	return NOTIFY_OK;
 }
 
+/* As many evictors as CPUs, of the node that has most: all of these may swap at the same time. */
+static unsigned int __init ssw_evict_default(void)
+{
+	unsigned int most = 1;
+	int nid;
+
+	for_each_node_state(nid, N_MEMORY)
+		most = max(most, cpumask_weight(cpumask_of_node(nid)));
+	return min(most, SSW_EVICT_THREADS_MAX);
+}
+
 /**
- * ssw_evictd_init - prepare the pool of evictors
+ * ssw_evictd_init - start the pool of evictors
  *
  * Context: boot, process context.
- * Return: 0 or a negative errno; then there are none.
+ * Return: 0 or a negative errno; then there are fewer than there should be.
  */
 int __init ssw_evictd_init(void)
 {
@@ -849,5 +858,5 @@ int __init ssw_evictd_init(void)
 	if (err < 0)
 		return err;
 	hotplug_memory_notifier(ssw_evict_memory, DEFAULT_CALLBACK_PRI);
-	return 0;
+	return ssw_evict_set_threads(ssw_evict_default());
 }
