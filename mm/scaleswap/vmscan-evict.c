@@ -183,8 +183,10 @@ static void ssw_seg_shrink(struct scaleswap_pipe *pipe, struct ssw_seg *seg, boo
 	count_memcg_events(seg->memcg, item, nr);
 	count_vm_events(PGSTEAL_ANON, nr);
 	ssw_stat_add(SSW_EVICT_FREED, nr);
-	if (nr)
-		ssw_evict_freed(seg->memcg, nr, 0);
+	if (!nr)
+		return;
+	pipe->vain = 0;
+	ssw_evict_freed(seg->memcg, nr, 0);
 }
 
 /* As evict_folios() does: folios that reclaim did not want are not of the oldest generation. */
@@ -210,7 +212,7 @@ static void ssw_seg_reject(struct ssw_seg *seg)
 }
 
 /* Put folios back on their lists that are not evicted. */
-static void ssw_seg_put_back(struct ssw_seg *seg)
+static void ssw_seg_put_back(struct scaleswap_pipe *pipe, struct ssw_seg *seg)
 {
 	unsigned long nr;
 
@@ -222,6 +224,7 @@ static void ssw_seg_put_back(struct ssw_seg *seg)
 	move_folios_to_lru(seg->lruvec, &seg->back);
 	spin_unlock_irq(&seg->lruvec->lru_lock);
 	ssw_stat_add(SSW_EVICT_BACK, nr);
+	pipe->vain += nr;
 	ssw_evict_freed(seg->memcg, 0, nr);
 }
 
@@ -258,7 +261,7 @@ static void ssw_batch_write(struct ssw_batch *batch)
 			    folio_test_dirty(folio) || !folio_test_swapcache(folio))
 				list_move_tail(&folio->lru, &seg->back);
 		}
-		ssw_seg_put_back(seg);
+		ssw_seg_put_back(pipe, seg);
 	}
 	/* Bios may be in the plug of shrink_lruvec(). They begin now, not when this task sleeps. */
 	blk_flush_plug(current->plug, false);
@@ -285,7 +288,7 @@ static void ssw_batch_end(struct ssw_batch *batch)
 		}
 		ssw_seg_shrink(batch->span.pipe, seg, false);
 		list_splice_init(&seg->held, &seg->back);
-		ssw_seg_put_back(seg);
+		ssw_seg_put_back(batch->span.pipe, seg);
 		ssw_seg_end(seg);
 	}
 	batch->nr_segs = 0;
@@ -462,8 +465,10 @@ static unsigned long ssw_evict_once(struct scaleswap_pipe *pipe, struct mem_cgro
 	/* What is held counts when it is freed. */
 	freed = nr - min(nr, pipe->taken - held);
 	pipe->freed += freed;
-	if (freed)
+	if (freed) {
+		pipe->vain = 0;
 		ssw_evict_freed(memcg, freed, 0);
+	}
 	return nr;
 }
 
@@ -545,14 +550,19 @@ long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages)
 	do {
 		unsigned long sure = was = pipe->freed;
 
-		/* In the same parts as memory.reclaim, as long as it seems to be enough */
+		/*
+		 * In the same parts as memory.reclaim, as long as it seems to be enough. Pages that
+		 * are in use may be taken again and again.
+		 */
 		while (sure < nr_pages && !signal_pending(current) &&
+		       pipe->vain <= SSW_STUCK_PAGES &&
 		       ssw_evict_once(pipe, memcg, (nr_pages - sure) / 4, true))
 			sure = pipe->freed + ssw_pipe_has(pipe, NULL);
 		/* Some of it may be in use again, and is put back. */
 		ssw_evict_drain(pipe);
 		if (pipe->freed > was)
 			continue;
+		pipe->vain = 0;
 		lru_add_drain_all();
 		tries--;
 	} while (pipe->freed < nr_pages && tries && !signal_pending(current));
