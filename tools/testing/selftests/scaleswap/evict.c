@@ -7,6 +7,7 @@
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,6 +15,7 @@
 
 #include "harness.h"
 #include "cg_util.h"
+#include "dm_util.h"
 #include "fault_util.h"
 
 #define DEBUG	"/sys/kernel/debug/scaleswap/"
@@ -42,6 +44,7 @@ FIXTURE_TEARDOWN(evict)
 		cg_remove(GROUP);
 	ssw_end();
 	fault_nullb_gone();
+	dm_gone();
 }
 
 #define NEED_DELAY(ms)							\
@@ -208,6 +211,46 @@ SSW_BODY(evict, slow_device)
 	member_step(&m, LEAVE);
 	EXPECT_EQ(0, m.status);
 	EXPECT_EQ(0, cg_remove(GROUP));
+}
+
+/* A device that passes bios on gets each page by itself, and the evictor waits for it, too. */
+SSW_BODY(evict, stacked_device)
+{
+	const long pages = 2000;
+	long long freed, late, alone;
+	char dev[32], params[64];
+	struct member m;
+	int err;
+
+	if (access("/dev/mapper/control", W_OK) || !ssw_bdev(0))
+		SKIP(return, "no device mapper, or no spare device");
+	snprintf(params, sizeof(params), "%s 64", ssw_bdev(0));
+	err = dm_make("linear", params, fault_dev(ssw_bdev(0), "size") - 64, dev, sizeof(dev));
+	if (err)
+		SKIP(return, "no dm-linear (%s)", strerror(-err));
+	ASSERT_EQ(0, ssw_mkswap(dev, 4000));
+	ASSERT_LE(0, ssw_on_cpu(dev, 0));
+	ASSERT_EQ(0, cg_make(GROUP));
+	m = member_start(GROUP, 0, pages, 1);
+	ASSERT_TRUE(member_step(&m, STAMP));
+	freed = counter("freed");
+	late = counter("late");
+	alone = ssw_stat("fallback/no_batch");
+	EXPECT_EQ(0, evict(pages));
+	freed = counter("freed") - freed;
+	late = counter("late") - late;
+	alone = ssw_stat("fallback/no_batch") - alone;
+	TH_LOG("%lld pages freed, %lld late, %lld written alone", freed, late, alone);
+	EXPECT_LE(pages - OWN, freed);
+	EXPECT_LE(pages - OWN, alone);
+	EXPECT_GE(OWN, late);
+	settled(_metadata);
+	ASSERT_TRUE(member_step(&m, CHECK));
+	member_step(&m, LEAVE);
+	EXPECT_EQ(0, m.status);
+	EXPECT_EQ(0, cg_remove(GROUP));
+	EXPECT_EQ(0, fault_swapoff(dev, 120));
+	EXPECT_EQ(0, dm_gone());
 }
 
 /* --- pages that are in use ------------------------------------------------------------- */
@@ -389,6 +432,11 @@ SSW_BODY(evict, interrupts_once_a_batch)
 	EXPECT_EQ(0, cg_remove(GROUP));
 }
 
+static void alarmed(int sig)
+{
+	(void)sig;
+}
+
 /* No write is lost that a CPU does by an entry which is not there any more. */
 SSW_BODY(evict, while_written_to)
 {
@@ -424,6 +472,11 @@ SSW_BODY(evict, while_written_to)
 	freed = counter("freed") - freed;
 	back = counter("put_back") - back;
 	TH_LOG("%lld pages freed, %lld put back", freed, back);
+	/* More than there is, of pages that come back: it ends. A signal ends one that does not. */
+	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = alarmed }, NULL);
+	alarm(SSW_PATIENCE);
+	EXPECT_EQ(-EAGAIN, evict(100000));
+	alarm(0);
 	*state = 2;
 	EXPECT_EQ(0, ssw_join(pid)) TH_LOG("1: writes were lost");
 	/* Or nothing was tried. */
