@@ -21,7 +21,10 @@ struct task_struct;
 
 /* Batches of a pipeline: one is being filled, others are flushed or written */
 #define SSW_PIPE_BATCHES	4
-/* Pages after which a batch is flushed. A batch is over it by less than one isolation. */
+/*
+ * Pages after which a batch is flushed, at most; see evict/batch. A batch is over it by less than
+ * one isolation.
+ */
 #define SSW_BATCH_PAGES		256
 /* Isolations after which a batch is flushed */
 #define SSW_BATCH_SEGS		16
@@ -168,7 +171,7 @@ void ssw_evict_drain(struct scaleswap_pipe *pipe);
 /* How long an allocation waits for evictors, in milliseconds: at first, and at most */
 #define SSW_EVICT_WAIT_MS	200
 #define SSW_EVICT_WAIT_MS_MAX	10000
-extern unsigned int ssw_evict_threads, ssw_evict_wait_ms;
+extern unsigned int ssw_evict_threads, ssw_evict_wait_ms, ssw_evict_batch;
 void ssw_evict_hold(struct mem_cgroup *memcg, long nr_pages);
 void ssw_evict_freed(struct mem_cgroup *memcg, unsigned long freed, unsigned long back);
 unsigned int ssw_headroom(unsigned int headroom, unsigned long limit, bool more);

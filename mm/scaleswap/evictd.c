@@ -12,7 +12,7 @@
  * task that needs memory finds it. The task does not reclaim, and does not interrupt other CPUs.
  *
  * - A charge that leaves less than the headroom below memory.max or memory.high queues the memcg,
- *   and wakes an evictor. The evictor goes on until there is twice as much room.
+ *   and wakes an evictor. The evictor goes on until there is twice as much room, or a batch more.
  * - The less of the headroom is left, the more evictors there are for the memcg.
  * - A charge at the limit waits, for evict/wait_ms at most. Then there are as many evictors as the
  *   memcg may have, and its headroom grows. Evictors run where tasks wait, and evict pages of that
@@ -63,12 +63,13 @@
 
 /* Limits below this are too small to leave room below them. In pages. */
 #define SSW_EVICT_LIMIT_MIN	256
-/* A limit's part that is the headroom at first, and at most; evictors leave twice as much */
+/* A limit's part that is the headroom at first, and at most */
 #define SSW_HEADROOM_PART	64
 #define SSW_HEADROOM_PART_MAX	32
-/* Pages of headroom at least; of a limit of 2 GB and more at first */
+/* Pages of headroom at least; of large limits, at first and at most */
 #define SSW_HEADROOM_MIN	16
 #define SSW_HEADROOM_FIRST	8192
+#define SSW_HEADROOM_MAX	131072
 /* Pages of a memcg's limit for each evictor that it may have at a time, as a power of two */
 #define SSW_EVICTOR_SHIFT	9
 /* How long a memcg is left alone of which nothing can be freed, at first and at most */
@@ -114,6 +115,7 @@ static struct cpumask ssw_evict_cpumask;
 
 unsigned int ssw_evict_threads __read_mostly;
 unsigned int ssw_evict_wait_ms __read_mostly = SSW_EVICT_WAIT_MS;
+unsigned int ssw_evict_batch __read_mostly = SSW_BATCH_PAGES;
 
 /* --- how much of a memcg to evict ---------------------------------------------------- */
 
@@ -131,7 +133,7 @@ static unsigned long ssw_evict_limit(struct mem_cgroup *memcg)
  * @limit: the limit, in pages
  * @more: whether tasks have waited, so that it is to grow; else it shrinks
  *
- * It is a 64th of the limit, at least 16 pages and at most 32 MB. It grows to a 32nd.
+ * It is a 64th of the limit, from 16 pages to 32 MB. It grows to a 32nd, 512 MB at most.
  *
  * Context: any.
  * Return: pages.
@@ -139,7 +141,7 @@ static unsigned long ssw_evict_limit(struct mem_cgroup *memcg)
 unsigned int ssw_headroom(unsigned int headroom, unsigned long limit, bool more)
 {
 	unsigned int least = clamp(limit / SSW_HEADROOM_PART, SSW_HEADROOM_MIN, SSW_HEADROOM_FIRST);
-	unsigned int most = clamp(limit / SSW_HEADROOM_PART_MAX, least, INT_MAX / 2);
+	unsigned int most = clamp(limit / SSW_HEADROOM_PART_MAX, least, SSW_HEADROOM_MAX);
 
 	if (more)
 		return clamp(2 * headroom, least, most);
@@ -149,7 +151,8 @@ unsigned int ssw_headroom(unsigned int headroom, unsigned long limit, bool more)
 /* The headroom of a memcg, also if it never had any or its limit was changed */
 static unsigned int ssw_evict_headroom(struct mem_cgroup *memcg, unsigned long limit)
 {
-	unsigned int most = max(limit / SSW_HEADROOM_PART_MAX, SSW_HEADROOM_MIN);
+	unsigned int most = clamp(limit / SSW_HEADROOM_PART_MAX, SSW_HEADROOM_MIN,
+				  SSW_HEADROOM_MAX);
 
 	return clamp(READ_ONCE(memcg->evict.headroom), ssw_headroom(0, limit, false), most);
 }
@@ -207,7 +210,7 @@ static bool ssw_evict_has_room(struct mem_cgroup *memcg, unsigned long nr_pages)
 }
 
 /* Pages of room that a task waits for; fewer if the memcg is never to have as much */
-static unsigned long ssw_evict_batch(struct mem_cgroup *memcg)
+static unsigned long ssw_evict_room(struct mem_cgroup *memcg)
 {
 	unsigned long limit = ssw_evict_limit(memcg);
 
@@ -218,7 +221,7 @@ static unsigned long ssw_evict_batch(struct mem_cgroup *memcg)
 static void ssw_evict_wake_waiters(struct mem_cgroup *memcg, unsigned long nr_pages)
 {
 	if (wq_has_sleeper(&memcg->evict.waiters) &&
-	    ssw_evict_has_room(memcg, ssw_evict_batch(memcg)))
+	    ssw_evict_has_room(memcg, ssw_evict_room(memcg)))
 		wake_up_nr(&memcg->evict.waiters, DIV_ROUND_UP(nr_pages, SWAP_CLUSTER_MAX));
 }
 
@@ -382,12 +385,16 @@ static void ssw_evict_dequeue(struct mem_cgroup *memcg)
 		css_put(&memcg->css);
 }
 
-static void ssw_evict_leave(struct mem_cgroup *memcg)
+/* An evictor leaves a memcg. Return true if no other one has it. */
+static bool ssw_evict_leave(struct mem_cgroup *memcg)
 {
+	bool last;
+
 	spin_lock_irq(&ssw_evict_lock);
+	last = memcg->evict.evictors == 1;
 	WRITE_ONCE(memcg->evict.evictors, memcg->evict.evictors - 1);
 	spin_unlock_irq(&ssw_evict_lock);
-	css_put(&memcg->css);
+	return last;
 }
 
 /* There is as much room as there is to be: tasks have waited for it, or not. */
@@ -413,20 +420,11 @@ static bool ssw_evict_is_vain(struct mem_cgroup *memcg)
 	       min(page_counter_read(&memcg->memory), SSW_STUCK_PAGES);
 }
 
-/* An evictor could free nothing of a memcg. */
-static void ssw_evict_fail(struct mem_cgroup *memcg)
-{
-	/* Others that hold pages of it, or age it, may free some yet. */
-	if (ssw_evict_in_flight(memcg) || READ_ONCE(memcg->evict.evictors) > 1) {
-		schedule_timeout_idle(1);
-		return;
-	}
-	ssw_evict_set_stuck(memcg);
-	ssw_evict_dequeue(memcg);
-}
-
-/* Evict from a memcg, until it has room, or it is the turn of another one. */
-static void ssw_evict_turn(struct ssw_evictor *ev, struct mem_cgroup *memcg)
+/*
+ * Evict from a memcg, until it has room, or it is the turn of another one. Return false if nothing
+ * could be freed.
+ */
+static bool ssw_evict_turn(struct ssw_evictor *ev, struct mem_cgroup *memcg)
 {
 	struct scaleswap_memcg_evict *e = &memcg->evict;
 	unsigned long taken = 0;
@@ -437,27 +435,26 @@ static void ssw_evict_turn(struct ssw_evictor *ev, struct mem_cgroup *memcg)
 
 		if (!over) {
 			ssw_evict_done(memcg);
-			return;
+			return true;
 		}
 		if (over <= held) {
 			/* What is held may be enough, but has to come to its end. */
 			if (!ssw_evict_await(ev->pipe))
-				return;
+				return true;
 			continue;
 		}
 		nr = ssw_evict_some(ev->pipe, memcg, min(over - held, SWAP_CLUSTER_MAX));
 		if (!nr || ssw_evict_is_vain(memcg)) {
 			ssw_evict_drain(ev->pipe);
-			if (atomic_long_read(&e->freed) == freed) {
-				ssw_evict_fail(memcg);
-				return;
-			}
+			if (atomic_long_read(&e->freed) == freed)
+				return false;
 		}
 		taken += nr;
 		if (taken >= SSW_BATCH_PAGES && !data_race(list_is_singular(&ssw_evict_list)))
-			return;
+			return true;
 		cond_resched();
 	}
+	return true;
 }
 
 /* Sleep until there is something to do. Return the memcg, or NULL to look again. */
@@ -492,6 +489,7 @@ static int ssw_evictor(void *arg)
 	atomic_inc(&ssw_evict_awake);
 	for (;;) {
 		struct mem_cgroup *memcg = ssw_evict_next(ev);
+		bool done, last;
 
 		if (!memcg) {
 			/* Invariant 2. Pages that come back may leave a memcg without room. */
@@ -501,8 +499,16 @@ static int ssw_evictor(void *arg)
 		}
 		if (!memcg)
 			continue;
-		ssw_evict_turn(ev, memcg);
-		ssw_evict_leave(memcg);
+		done = ssw_evict_turn(ev, memcg);
+		last = ssw_evict_leave(memcg);
+		if (!done && last && !ssw_evict_in_flight(memcg)) {
+			ssw_evict_set_stuck(memcg);
+			ssw_evict_dequeue(memcg);
+		} else if (!done) {
+			/* Others that hold pages of it, or age it, may free some yet. */
+			schedule_timeout_idle(1);
+		}
+		css_put(&memcg->css);
 		if (freezing(current)) {
 			ssw_evict_drain(ev->pipe);
 			try_to_freeze();
@@ -547,7 +553,7 @@ static bool ssw_evict_wait_over(const struct ssw_evict_wait *w)
 		return page_counter_read(&memcg->memory) <= READ_ONCE(memcg->memory.high) ||
 		       atomic_long_read(&memcg->evict.freed) - w->freed >= w->nr_pages;
 	return ssw_evict_has_room(memcg, w->held ? w->nr_pages :
-				  max(w->nr_pages, ssw_evict_batch(memcg)));
+				  max(w->nr_pages, ssw_evict_room(memcg)));
 }
 
 /* Wait. Return false, and why in *@why, if there is not what the task waits for. */

@@ -194,12 +194,34 @@ static ssize_t wait_ms_store(struct kobject *kobj, struct kobj_attribute *attr,
 
 static struct kobj_attribute wait_ms_attr = __ATTR_RW(wait_ms);
 
+static ssize_t evict_batch_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_evict_batch));
+}
+
+static ssize_t evict_batch_store(struct kobject *kobj, struct kobj_attribute *attr,
+				 const char *buf, size_t count)
+{
+	unsigned int v;
+
+	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || !v || v > SSW_BATCH_PAGES) {
+		pr_warn_ratelimited("evict/batch takes a number from 1 to %u\n", SSW_BATCH_PAGES);
+		return -EINVAL;
+	}
+	WRITE_ONCE(ssw_evict_batch, v);
+	return count;
+}
+
+static struct kobj_attribute evict_batch_attr =
+	__ATTR(batch, 0644, evict_batch_show, evict_batch_store);
+
 SSW_EVICT_STATS(SSW_STAT_FILE)
 
 static struct attribute *ssw_evict_attrs[] = {
 	&threads_attr.attr,
 	&cpus_attr.attr,
 	&wait_ms_attr.attr,
+	&evict_batch_attr.attr,
 	SSW_EVICT_STATS(SSW_FILE)
 	NULL,
 };

@@ -16,6 +16,7 @@ static void ssw_test_headroom_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 1UL << 19, false), 8192);
 	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 1UL << 30, false), 8192);
 	KUNIT_EXPECT_EQ(test, ssw_headroom(0, LONG_MAX / PAGE_SIZE, true), 8192);
+	KUNIT_EXPECT_EQ(test, ssw_headroom(1 << 20, LONG_MAX / PAGE_SIZE, true), 131072);
 }
 
 /* It grows while tasks wait, to twice that, and shrinks again when none does. */

@@ -44,7 +44,8 @@ bios of several pages, for writes and readahead:
 evictors, in pages:
   evict/held   unmapped, in so many batches (evict/flushed)
   evict/freed  of these; others were put back, some of them late, while being written
-  evict/threads, cpus, wait_ms  how many there are, where, how long tasks wait for them
+  evict/threads, cpus  how many there are on a node, and where
+  evict/wait_ms, batch  how long tasks wait for them; pages they flush from TLBs together
   evict/waits  times that tasks waited, and got memory
   fallback/evict_*    times that they reclaimed instead: nothing could be freed (stuck), not in
                       time (late), they must not wait (unfit), killed
@@ -71,9 +72,9 @@ NO_BATCH = 'no_batch'
 FAULT = ('mode', 'poll_us', 'readahead', 'reads_direct', 'reads_bio', 'reads_irq', 'reads_late',
          'reads_retried')
 IO = ('bio_pages', 'batches', 'batched')
-EVICT = ('threads', 'cpus', 'wait_ms', 'waits', 'flushed', 'held', 'freed', 'put_back', 'late')
+EVICT = ('threads', 'cpus', 'wait_ms', 'batch', 'waits', 'flushed', 'held', 'freed', 'put_back', 'late')
 # How evictors are set; the second one is a list of CPUs.
-EVICT_SET = ('threads', 'cpus', 'wait_ms')
+EVICT_SET = ('threads', 'cpus', 'wait_ms', 'batch')
 CPUS = 'cpus'
 # These are about evictors.
 EVICTORS = ('pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed')
@@ -320,8 +321,9 @@ def evictor_lines(status):
     rows = [[name, str(value)] for name, value in evictors(status)]
     lines = []
     if now.get('threads'):
-        lines = ['', 'evictors: %d a memory node, on CPUs %s; tasks wait %d ms at most' %
-                 (now['threads'], now.get(CPUS) or 'of the node', now.get('wait_ms', 0))]
+        lines = ['', 'evictors: %d a memory node, on CPUs %s; tasks wait %d ms at most; batches of %d' %
+                 (now['threads'], now.get(CPUS) or 'of the node', now.get('wait_ms', 0),
+                  now.get('batch', 0))]
     if any(value for name, value in now.items() if name not in EVICT_SET):
         lines += ['', 'evictors, since boot:'] + ['  ' + line for line in table(rows, left=(0,))]
     return lines

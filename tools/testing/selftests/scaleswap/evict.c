@@ -167,6 +167,35 @@ SSW_BODY(evict, in_batches)
 	EXPECT_GE(was, dying()) TH_LOG("the group is not freed");
 }
 
+/* evict/batch is how many pages are enough for a flush: here, those of one isolation. */
+SSW_BODY(evict, size_of_batches)
+{
+	const long pages = 2000;
+	long long flushed, held;
+	struct ssw_areas areas;
+	struct member m;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, SSW_MANY));
+	ASSERT_EQ(0, cg_make(GROUP));
+	m = member_start(GROUP, 1, pages, 1);
+	ASSERT_TRUE(member_step(&m, STAMP));
+	ASSERT_EQ(0, ssw_write(EVICT "batch", "1"));
+	flushed = counter("flushed");
+	held = counter("held");
+	EXPECT_EQ(0, evict(pages));
+	EXPECT_EQ(0, ssw_write(EVICT "batch", "256"));
+	flushed = counter("flushed") - flushed;
+	held = counter("held") - held;
+	TH_LOG("%lld pages in %lld batches", held, flushed);
+	/* An isolation takes up to 64 pages. */
+	EXPECT_LE(held / 64, flushed);
+	ASSERT_TRUE(member_step(&m, CHECK));
+	member_step(&m, LEAVE);
+	EXPECT_EQ(0, m.status);
+	settled(_metadata);
+	EXPECT_EQ(0, cg_remove(GROUP));
+}
+
 /*
  * A device that takes longer than all batches wait: pages are put back, the evictor evicts without
  * a batch, and nothing is lost.

@@ -207,7 +207,8 @@ SSW_BODY(evict_pool, at_high)
 /* Nobody is at the limit yet: evictors make room nevertheless, and no more than they should. */
 SSW_BODY(evict_pool, before_the_limit)
 {
-	const long max = 4096, headroom = max / 64;
+	/* What else is charged, and what a CPU charges in advance, is less than the headroom. */
+	const long max = 16384, headroom = max / 64;
 	struct ssw_areas areas;
 	struct ways_out w;
 	long long now = 0;
@@ -217,7 +218,7 @@ SSW_BODY(evict_pool, before_the_limit)
 	ASSERT_EQ(0, cg_make(GROUP));
 	limit(_metadata, "memory.max", max);
 	w = ways_out(GROUP);
-	m = member_start(GROUP, areas.cpu[0], max - headroom, 1);
+	m = member_start(GROUP, areas.cpu[0], max - headroom + 32, 1);
 	ASSERT_TRUE(member_step(&m, STAMP));
 	ssw_for_looks(i) {
 		now = cg(GROUP, "memory.current", NULL) / SSW_PAGE;
@@ -313,6 +314,54 @@ SSW_BODY(evict_pool, areas_of_home_cpus)
 	*go = areas.n + 1;
 	for (int i = 0; i < areas.n; i++)
 		EXPECT_EQ(0, ssw_join(pid[i]));
+	leave(_metadata);
+}
+
+/* A file that is four times as large as the group, written and read: its pages make room, too. */
+SSW_BODY(evict_pool, page_cache)
+{
+	const long pages = 8192;
+	char path[300], page[SSW_PAGE];
+	struct ssw_areas areas;
+	struct ways_out w;
+	pid_t pid;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 2));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", 2048);
+	snprintf(path, sizeof(path), "%s/evict-pool", ssw_dir());
+	w = ways_out(GROUP);
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+		if (cg_move(GROUP, getpid()) || fd < 0)
+			_exit(9);
+		for (int round = 0; round < 3; round++) {
+			lseek(fd, 0, SEEK_SET);
+			for (long i = 0; i < pages; i++) {
+				memset(page, i * 7 + 1, sizeof(page));
+				if (!round) {
+					if (write(fd, page, sizeof(page)) != sizeof(page))
+						_exit(8);
+					continue;
+				}
+				if (read(fd, page, sizeof(page)) != sizeof(page) ||
+				    page[0] != (char)(i * 7 + 1) || page[4095] != page[0])
+					_exit(1);
+			}
+		}
+		_exit(0);
+	}
+	EXPECT_EQ(0, ssw_join(pid));
+	unlink(path);
+	w = ways_out_since(_metadata, GROUP, &w);
+	TH_LOG("%lld pages of page cache reclaimed by evictors",
+	       cg(GROUP, "memory.stat", "pgsteal_kswapd"));
+	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
+	EXPECT_LT(pages / 2, cg(GROUP, "memory.stat", "pgsteal_kswapd"));
+	settled(_metadata);
 	leave(_metadata);
 }
 
@@ -592,6 +641,7 @@ SSW_TEST_F(evict_pool, bad_input)
 {
 	static const char * const bad[][2] = {
 		{ "threads", "65" }, { "threads", "-1" }, { "threads", "x" },
+		{ "batch", "0" }, { "batch", "257" }, { "batch", "x" },
 		{ "wait_ms", "0" }, { "wait_ms", "10001" }, { "wait_ms", "1 2" },
 		{ "cpus", "x" }, { "cpus", "9999" }, { "cpus", "2-1" },
 	};
