@@ -47,21 +47,20 @@ COLUMNS = {
     "base": dict(prefix="base-", how="striped"),
     "mglru": dict(prefix="base-", how="striped", mglru=True),
     "linux-7.2": dict(prefix="peer-", how="striped"),
-    "on": dict(ON, append="scaleswap=on"),
+    "on": dict(ON, append="scaleswap=on", evict=True),
     "on-less-core": dict(prefix="", how="striped", append="scaleswap=lru,fault"),
     "on-less-lru": dict(ON, append="scaleswap=core,fault"),
-    "on-less-fault": dict(ON, append="scaleswap=core,lru"),
+    "on-less-fault": dict(ON, append="scaleswap=core,lru,evict", evict=True),
+    "on-less-evict": dict(ON, append="scaleswap=core,lru,fault"),
     # asked for by --kernels
-    "on-mglru": dict(ON, append="scaleswap=on", mglru=True),
-    # with as many evictors as CPUs
-    "evict": dict(ON, append="scaleswap=on", evict=True),
-    "evict-mglru": dict(ON, append="scaleswap=on", evict=True, mglru=True),
+    "on-mglru": dict(ON, append="scaleswap=on", evict=True, mglru=True),
+    "on-less-evict-mglru": dict(ON, append="scaleswap=core,lru,fault", mglru=True),
     "core": dict(ON, append="scaleswap=core,fault"),
     "core-mglru": dict(ON, append="scaleswap=core,fault", mglru=True),
     "off": dict(prefix="", how="striped", append="scaleswap=off"),
 }
 DEFAULT = [c for c in COLUMNS
-           if c not in ("off", "on-mglru", "evict", "evict-mglru", "core", "core-mglru")]
+           if c not in ("off", "on-mglru", "on-less-evict-mglru", "core", "core-mglru")]
 LOADS = ["shared", "threads", "apart", "global", "slow"]
 CPUS = [1, 2, 4, 8, 16, 32, 64, 128]
 MAIN = (60, 400)    # T, Q

@@ -8,7 +8,8 @@ FILE = "parallel.json"
 LOCKS_FILE = "parallel-locks.json"
 LOCKS = {"lru_lock": "`lru_lock`", "si->lock": "`si->lock`"}
 KERNELS = {"base": "base kernel", "mglru": "base, MGLRU", "linux-7.2": "Linux 7.2", "on": "`scaleswap=on`",
-           "on-less-core": "on, plain areas", "on-less-lru": "on, no LRU shards", "on-less-fault": "on, no critical faults"}
+           "on-less-core": "on, plain areas", "on-less-lru": "on, no LRU shards", "on-less-fault": "on, no critical faults",
+           "on-less-evict": "on, no evictors"}
 LOADS = {"shared": "processes, one cgroup", "threads": "threads of one process", "apart": "processes, a cgroup each",
          "global": "processes, no limit", "slow": "processes, one cgroup, drives of 10 µs"}
 PEERS = ("base", "linux-7.2")

@@ -50,9 +50,9 @@ COLUMNS = {
     "off": dict(prefix="", append="scaleswap=off", how="striped"),
     # LRU shards alone: no area has a home
     "lru": dict(prefix="", append="scaleswap=lru", how="striped"),
-    "on": dict(prefix="", append="scaleswap=on", how="percore"),
+    "on": dict(prefix="", append="scaleswap=on", how="percore", evict=True),
     # the same with the other LRU
-    "on-mglru": dict(prefix="", append="scaleswap=on", how="percore", mglru=True),
+    "on-mglru": dict(prefix="", append="scaleswap=on", how="percore", mglru=True, evict=True),
     # and all but shards
     "on-less-lru": dict(prefix="", append="scaleswap=core,fault", how="percore"),
     "core-mglru": dict(prefix="", append="scaleswap=core,fault", how="percore", mglru=True),

@@ -360,6 +360,27 @@ def table_lru_order():
             *source("lru-order.json")]
 
 
+def table_evict():
+    d = data("evict.json")
+    titles = {"base": "base kernel", "noevict": "`scaleswap=core,lru,fault`", "on": "`scaleswap=on`"}
+    what = {("group", "reclaims_per_100k"): "reclaims by a task, for 100,000 faults at `memory.max`",
+            ("global", "reclaims_per_100k"): "... where all memory is short",
+            ("fault", "instructions_p50"): "instructions of a fault's thread, p50",
+            ("fault", "instructions_p99"): "... p99", ("fault", "instructions_p999"): "... p99.9",
+            ("instr", "instructions_per_page"): "instructions of all CPUs for a page out and in",
+            ("threads", "tlb_sends_per_page"): "TLB flushes sent for a page, 4 threads of one process",
+            ("procs", "tlb_receipts_per_page"): "TLB flushes received for a page, a process a CPU",
+            ("procs", "ptl_contentions"): "contentions of page table locks",
+            ("procs", "zone_lock_per_page"): "`zone->lock` taken for a page",
+            ("procs", "lru_lock_contentions"): "contentions of `lru_lock`"}
+    form = lambda v: n(v) if v >= 10 or v == int(v) else f"{v:.3g}"
+    rows = []
+    for key, title in what.items():
+        rows += [[title, r["cpus"], *[spread(r[c], form) if c in r else "" for c in titles]]
+                 for r in d["all"] if (r["part"], r["figure"]) == key]
+    return markdown(["median (min-max)", "CPUs", *titles.values()], rows) + source("evict.json")
+
+
 def table_lru_off():
     d = data("lru-off.json")
     rows = []
