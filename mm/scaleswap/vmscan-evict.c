@@ -425,7 +425,8 @@ static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
 	filling = pipe->filling;
 	/* evict_folios() may add two at a time. */
 	if (filling && filling->nr_segs &&
-	    (filling->nr_pages >= READ_ONCE(ssw_evict_batch) || filling->nr_segs >= SSW_BATCH_SEGS - 1 ||
+	    (filling->nr_pages >= READ_ONCE(ssw_evict_batch) ||
+	     filling->nr_segs >= SSW_BATCH_SEGS - 1 ||
 	     local_clock() - filling->since > SSW_BATCH_NS))
 		ssw_pipe_send(pipe);
 	if (ssw_pipe_has_too_much(pipe, lruvec, sc->target_mem_cgroup))

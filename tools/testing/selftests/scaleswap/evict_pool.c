@@ -537,11 +537,15 @@ static int evictors(const char *key, const char *value)
 /* evict/cpus is where they run, also if a CPU goes and comes back. */
 SSW_BODY(evict_pool, cpus)
 {
+	struct ssw_areas areas;
 	char buf[64];
 	int n;
 
 	if (ssw_nr_possible() < 3)
 		SKIP(return, "fewer than three CPUs");
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 2));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", 1024);
 	n = evictors(NULL, NULL);
 	EXPECT_LE(2, n);
 	ASSERT_EQ(0, ssw_write(EVICT "cpus", "1-2"));
@@ -552,11 +556,14 @@ SSW_BODY(evict_pool, cpus)
 	EXPECT_EQ(n, evictors("Cpus_allowed_list", "2"));
 	if (!ssw_set_online(2, false)) {
 		EXPECT_EQ(-EINVAL, ssw_write(EVICT "cpus", "2"));
+		/* Those that run have to do so elsewhere. */
+		EXPECT_EQ(0, all_turn(&areas, areas.n, 1500, 1));
 		ASSERT_EQ(0, ssw_set_online(2, true));
 		EXPECT_EQ(n, evictors("Cpus_allowed_list", "2"));
 	}
 	EXPECT_EQ(0, ssw_write(EVICT "cpus", "\n"));
 	EXPECT_EQ(-1, evictors("Cpus_allowed_list", "2"));
+	leave(_metadata);
 }
 
 /* More evictors and fewer, all the time, while they are needed. */
