@@ -120,8 +120,6 @@ MUTANTS = {
                                "evict/evict.entry*"),
     "evict-batch-ignored": ("mm/scaleswap/vmscan-evict.c", "filling->nr_pages >= READ_ONCE(ssw_evict_batch)",
                             "filling->nr_pages >= SSW_BATCH_PAGES", "evict/evict.size*"),
-    "evict-in-vain": ("mm/scaleswap/vmscan-evict.c", "		       pipe->vain <= SSW_STUCK_PAGES &&\n", "",
-                      "evict/evict.while*"),
     "evict-no-span-alone": ("mm/scaleswap/io.c", "max > 1 || ssw_span_current() ? max : 0;", "max > 1 ? max : 0;",
                             "evict/evict.stacked*"),
     "evict-memcg-kept": ("mm/scaleswap/vmscan-evict.c", "		css_put(&seg->memcg->css);",
