@@ -36,6 +36,8 @@
  * 2. An evictor sleeps, freezes and ends with an empty pipeline only.
  * 3. A wait never counts as progress: it succeeds if there is room for the charge.
  * 4. Evictors are not stopped, nor parked, as one may be in a device. Those that are too many idle.
+ * 5. Nothing is queued while no evictor may run: a memcg that is queued has a reference, and would
+ *    stay when it is removed.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -322,7 +324,8 @@ static void ssw_evict_request(struct mem_cgroup *memcg)
 		return;
 	if (!queued) {
 		spin_lock_irqsave(&ssw_evict_lock, flags);
-		if (list_empty(&e->queue) && css_tryget_online(&memcg->css))
+		/* Invariant 5 */
+		if (ssw_evict_threads && list_empty(&e->queue) && css_tryget_online(&memcg->css))
 			list_add_tail(&e->queue, &ssw_evict_list);
 		spin_unlock_irqrestore(&ssw_evict_lock, flags);
 	} else if (atomic_read(&ssw_evict_awake) &&
@@ -409,6 +412,12 @@ static void ssw_evict_done(struct mem_cgroup *memcg)
 						     waited));
 	ssw_evict_dequeue(memcg);
 	wake_up_all(&e->waiters);
+	/*
+	 * A charge that came meanwhile may have seen it queued, and not asked. Pairs with the full
+	 * barrier in page_counter_try_charge().
+	 */
+	smp_mb();
+	__scaleswap_evict_mark(memcg);
 }
 
 /* --- evictors ------------------------------------------------------------------------ */
@@ -575,7 +584,8 @@ static bool ssw_evict_sleep(struct ssw_evict_wait *w, enum ssw_fallback *why)
 			*why = SSW_FB_EVICT_KILLED;
 			break;
 		}
-		if (w->held ? !ssw_evict_in_flight(w->memcg) : ssw_evict_is_stuck(w->memcg)) {
+		if (w->held ? !ssw_evict_in_flight(w->memcg) :
+		    ssw_evict_is_stuck(w->memcg) || !READ_ONCE(ssw_evict_threads)) {
 			*why = SSW_FB_EVICT_STUCK;
 			break;
 		}
@@ -730,15 +740,17 @@ static int ssw_evict_start(void)
 {
 	struct ssw_pool *pool;
 	unsigned int i;
-	int nid, err;
+	int nid, placed, err = 0;
 
 	lockdep_assert_held(&ssw_evict_mutex);
 	for_each_node_state(nid, N_MEMORY) {
 		pool = ssw_pools[nid];
 		if (!pool) {
 			pool = kzalloc_node(sizeof(*pool), GFP_KERNEL, nid);
-			if (!pool)
-				return -ENOMEM;
+			if (!pool) {
+				err = -ENOMEM;
+				break;
+			}
 			init_waitqueue_head(&pool->idle);
 			for (i = 0; i < SSW_EVICT_THREADS_MAX; i++) {
 				pool->evictor[i].nid = nid;
@@ -747,13 +759,29 @@ static int ssw_evict_start(void)
 			/* Pairs with readers that do not hold the mutex. */
 			smp_store_release(&ssw_pools[nid], pool);
 		}
-		for (i = 0; i < ssw_evict_threads; i++) {
+		for (i = 0; i < ssw_evict_threads && !err; i++)
 			err = ssw_evictor_start(&pool->evictor[i]);
-			if (err)
-				return err;
-		}
 	}
-	return ssw_evict_place();
+	/* Also if not all could be started */
+	placed = ssw_evict_place();
+	return err ?: placed;
+}
+
+/* Leave all memcgs to reclaim. Nothing is queued any more. */
+static void ssw_evict_forget(void)
+{
+	struct scaleswap_memcg_evict *e;
+
+	spin_lock_irq(&ssw_evict_lock);
+	while ((e = list_first_entry_or_null(&ssw_evict_list, struct scaleswap_memcg_evict,
+					     queue))) {
+		struct mem_cgroup *memcg = container_of(e, struct mem_cgroup, evict);
+
+		list_del_init(&e->queue);
+		wake_up_all(&e->waiters);
+		css_put(&memcg->css);
+	}
+	spin_unlock_irq(&ssw_evict_lock);
 }
 
 /**
@@ -768,7 +796,11 @@ int ssw_evict_set_threads(unsigned int nr)
 	int nid, err;
 
 	mutex_lock(&ssw_evict_mutex);
+	spin_lock_irq(&ssw_evict_lock);
 	WRITE_ONCE(ssw_evict_threads, nr);
+	spin_unlock_irq(&ssw_evict_lock);
+	if (!nr)
+		ssw_evict_forget();
 	err = ssw_evict_start();
 	wake_up_all(&ssw_evict_surplus);
 	/* Those that are too many find out. */

@@ -131,34 +131,11 @@ static inline bool scaleswap_is_leaf(const struct mem_cgroup *memcg)
 
 #ifdef CONFIG_MEMCG
 
-#ifdef CONFIG_SCALESWAP_EVICTOR
 void __scaleswap_evict_init(struct mem_cgroup *memcg);
 void __scaleswap_evict_mark(struct mem_cgroup *memcg);
 unsigned long __scaleswap_evict_wait(struct mem_cgroup *memcg, unsigned long nr_pages,
 				     gfp_t gfp_mask, bool high);
 unsigned long __scaleswap_evict_last(struct mem_cgroup *memcg, unsigned long nr_pages);
-#else
-static inline void __scaleswap_evict_init(struct mem_cgroup *memcg)
-{
-}
-
-static inline void __scaleswap_evict_mark(struct mem_cgroup *memcg)
-{
-}
-
-static inline unsigned long __scaleswap_evict_wait(struct mem_cgroup *memcg,
-						   unsigned long nr_pages, gfp_t gfp_mask,
-						   bool high)
-{
-	return 0;
-}
-
-static inline unsigned long __scaleswap_evict_last(struct mem_cgroup *memcg,
-						   unsigned long nr_pages)
-{
-	return 0;
-}
-#endif
 
 /**
  * scaleswap_evict_init - initialize what a memcg has for evictors
@@ -168,7 +145,8 @@ static inline unsigned long __scaleswap_evict_last(struct mem_cgroup *memcg,
  */
 static inline void scaleswap_evict_init(struct mem_cgroup *memcg)
 {
-	__scaleswap_evict_init(memcg);
+	if (IS_ENABLED(CONFIG_SCALESWAP_EVICTOR))
+		__scaleswap_evict_init(memcg);
 }
 
 /**

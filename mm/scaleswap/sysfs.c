@@ -22,6 +22,20 @@
 
 struct kobject *ssw_areas_kobj;
 
+/* Set a tunable, such as "deleg/batch", to the number in @buf. */
+static ssize_t ssw_tunable_store(const char *buf, size_t count, const char *name,
+				 unsigned int min, unsigned int max, unsigned int *value)
+{
+	unsigned int v;
+
+	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || v < min || v > max) {
+		pr_warn_ratelimited("%s takes a number from %u to %u\n", name, min, max);
+		return -EINVAL;
+	}
+	WRITE_ONCE(*value, v);
+	return count;
+}
+
 /* /sys/kernel/mm/scaleswap/ */
 
 static ssize_t enabled_show(struct kobject *kobj, struct kobj_attribute *attr,
@@ -181,15 +195,8 @@ static ssize_t wait_ms_show(struct kobject *kobj, struct kobj_attribute *attr, c
 static ssize_t wait_ms_store(struct kobject *kobj, struct kobj_attribute *attr,
 			     const char *buf, size_t count)
 {
-	unsigned int v;
-
-	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || !v || v > SSW_EVICT_WAIT_MS_MAX) {
-		pr_warn_ratelimited("evict/wait_ms takes a number from 1 to %u\n",
-				    SSW_EVICT_WAIT_MS_MAX);
-		return -EINVAL;
-	}
-	WRITE_ONCE(ssw_evict_wait_ms, v);
-	return count;
+	return ssw_tunable_store(buf, count, "evict/wait_ms", 1, SSW_EVICT_WAIT_MS_MAX,
+				 &ssw_evict_wait_ms);
 }
 
 static struct kobj_attribute wait_ms_attr = __ATTR_RW(wait_ms);
@@ -202,14 +209,8 @@ static ssize_t evict_batch_show(struct kobject *kobj, struct kobj_attribute *att
 static ssize_t evict_batch_store(struct kobject *kobj, struct kobj_attribute *attr,
 				 const char *buf, size_t count)
 {
-	unsigned int v;
-
-	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || !v || v > SSW_BATCH_PAGES) {
-		pr_warn_ratelimited("evict/batch takes a number from 1 to %u\n", SSW_BATCH_PAGES);
-		return -EINVAL;
-	}
-	WRITE_ONCE(ssw_evict_batch, v);
-	return count;
+	return ssw_tunable_store(buf, count, "evict/batch", 1, SSW_BATCH_PAGES,
+				 &ssw_evict_batch);
 }
 
 static struct kobj_attribute evict_batch_attr =
@@ -242,15 +243,8 @@ static ssize_t bio_pages_show(struct kobject *kobj, struct kobj_attribute *attr,
 static ssize_t bio_pages_store(struct kobject *kobj, struct kobj_attribute *attr,
 			       const char *buf, size_t count)
 {
-	unsigned int v;
-
-	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || !v || v > SSW_BIO_PAGES_MAX) {
-		pr_warn_ratelimited("io/bio_pages takes a number from 1 to %u\n",
-				    SSW_BIO_PAGES_MAX);
-		return -EINVAL;
-	}
-	WRITE_ONCE(ssw_bio_pages, v);
-	return count;
+	return ssw_tunable_store(buf, count, "io/bio_pages", 1, SSW_BIO_PAGES_MAX,
+				 &ssw_bio_pages);
 }
 
 static struct kobj_attribute bio_pages_attr = __ATTR_RW(bio_pages);
@@ -313,15 +307,8 @@ static ssize_t poll_us_show(struct kobject *kobj, struct kobj_attribute *attr, c
 static ssize_t poll_us_store(struct kobject *kobj, struct kobj_attribute *attr,
 			     const char *buf, size_t count)
 {
-	unsigned int v;
-
-	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || v > SSW_FAULT_POLL_US_MAX) {
-		pr_warn_ratelimited("fault/poll_us takes a number from 0 to %u\n",
-				    SSW_FAULT_POLL_US_MAX);
-		return -EINVAL;
-	}
-	WRITE_ONCE(ssw_fault_poll_us, v);
-	return count;
+	return ssw_tunable_store(buf, count, "fault/poll_us", 0, SSW_FAULT_POLL_US_MAX,
+				 &ssw_fault_poll_us);
 }
 
 static struct kobj_attribute poll_us_attr = __ATTR_RW(poll_us);
@@ -362,19 +349,6 @@ static const struct attribute_group ssw_fault_group = {
 
 /* deleg/ */
 
-static ssize_t ssw_tunable_store(const char *buf, size_t count, const char *name,
-				 unsigned int max, unsigned int *value)
-{
-	unsigned int v;
-
-	if (memchr(buf, '\0', count) || kstrtouint(buf, 0, &v) || !v || v > max) {
-		pr_warn_ratelimited("deleg/%s takes a number from 1 to %u\n", name, max);
-		return -EINVAL;
-	}
-	WRITE_ONCE(*value, v);
-	return count;
-}
-
 static ssize_t wake_threshold_show(struct kobject *kobj,
 				   struct kobj_attribute *attr, char *buf)
 {
@@ -385,7 +359,7 @@ static ssize_t wake_threshold_store(struct kobject *kobj,
 				    struct kobj_attribute *attr,
 				    const char *buf, size_t count)
 {
-	return ssw_tunable_store(buf, count, "wake_threshold", SSW_WAKE_MAX,
+	return ssw_tunable_store(buf, count, "deleg/wake_threshold", 1, SSW_WAKE_MAX,
 				 &ssw_wake_threshold);
 }
 
@@ -400,7 +374,8 @@ static ssize_t batch_show(struct kobject *kobj, struct kobj_attribute *attr,
 static ssize_t batch_store(struct kobject *kobj, struct kobj_attribute *attr,
 			   const char *buf, size_t count)
 {
-	return ssw_tunable_store(buf, count, "batch", SSW_DELEG_BATCH_MAX, &ssw_deleg_batch);
+	return ssw_tunable_store(buf, count, "deleg/batch", 1, SSW_DELEG_BATCH_MAX,
+				 &ssw_deleg_batch);
 }
 
 static struct kobj_attribute batch_attr = __ATTR_RW(batch);

@@ -127,6 +127,24 @@ static void leave(struct __test_metadata *_metadata)
 	EXPECT_EQ(0, cg_remove(GROUP));
 }
 
+/* Groups that were removed and are not gone */
+static long long dying(void)
+{
+	return ssw_proc_num(SSW_CG "/cgroup.stat", "nr_dying_subsys_memory");
+}
+
+static void gone(struct __test_metadata *_metadata, long long was)
+{
+	ssw_for_looks(i) {
+		/* Pages that were being written when a process ended are not free. Reclaim finds them. */
+		ssw_write(SSW_CG "/memory.reclaim", "4M");
+		if (dying() <= was)
+			break;
+		usleep(20000);
+	}
+	EXPECT_GE(was, dying()) TH_LOG("a group is not freed");
+}
+
 static void limit(struct __test_metadata *_metadata, const char *file, long pages)
 {
 	ASSERT_EQ(0, ssw_cgroup_set(GROUP, file, pages < 0 ? -1 : pages * (long long)SSW_PAGE));
@@ -508,6 +526,27 @@ SSW_BODY(evict_pool, slow_device)
 	leave(_metadata);
 }
 
+/* A device that takes 50 ms: tasks wait, and have room in time. */
+SSW_BODY(evict_pool, device_with_latency)
+{
+	struct ways_out w;
+	int err;
+
+	err = fault_nullb("0", "1024", "50000000");
+	if (err)
+		SKIP(return, "no null_blk (%s)", strerror(-err));
+	ASSERT_LE(0, ssw_on_cpu(FAULT_NULLB, 0));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", 1024);
+	w = ways_out(GROUP);
+	EXPECT_EQ(0, ssw_join(turns(0, 1600, 0)));
+	w = ways_out_since(_metadata, GROUP, &w);
+	EXPECT_LT(0, w.waits);
+	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
+	settled(_metadata);
+	leave(_metadata);
+}
+
 /* --- threads ---------------------------------------------------------------------------- */
 
 /* Read a line of /proc/PID/status of the evictors: how many there are, and if all say the same. */
@@ -573,6 +612,7 @@ SSW_BODY(evict_pool, cpus)
 SSW_BODY(evict_pool, number_changes)
 {
 	static const int number[] = { 0, 3, 1, 16, 2, 0, 4 };
+	long long freed = counter("freed"), was = dying();
 	struct ssw_areas areas;
 	pid_t pid[4];
 	int left = 0;
@@ -597,15 +637,70 @@ SSW_BODY(evict_pool, number_changes)
 			}
 		}
 	}
+	EXPECT_LT(freed, counter("freed"));
 	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
 	settled(_metadata);
+	/* A group that waits for an evictor when the last one goes is forgotten, not kept. */
+	put("threads", 0);
 	leave(_metadata);
+	gone(_metadata, was);
+}
+
+#define OTHER	"ssw-pool-b"
+
+/* A group that waits for the only evictor, which has another one, when there is to be none. */
+SSW_BODY(evict_pool, none_while_a_group_waits)
+{
+	long long was = dying();
+	pid_t pid, other;
+	int err;
+
+	err = fault_nullb("0", "1024", "50000000");
+	if (err)
+		SKIP(return, "no null_blk (%s)", strerror(-err));
+	ASSERT_LE(0, ssw_on_cpu(FAULT_NULLB, 0));
+	ASSERT_EQ(0, cg_make(GROUP));
+	ASSERT_EQ(0, cg_make(OTHER));
+	limit(_metadata, "memory.max", 1024);
+	ASSERT_EQ(0, ssw_cgroup_set(OTHER, "memory.max", 1024 * SSW_PAGE));
+	put("threads", 1);
+	pid = turns(0, 2000, 0);
+	ASSERT_LT(0, pid);
+	ssw_for_looks(i) {
+		if (cg(GROUP, "memory.swap.current", NULL) > 0)
+			break;
+		usleep(1000);
+	}
+	other = ssw_fork();
+	ASSERT_LE(0, other);
+	if (!other) {
+		char *p = ssw_map(1500, false);
+
+		if (cg_move(OTHER, getpid()))
+			_exit(9);
+		ssw_stamp(p, 1500, 1);
+		_exit(ssw_wrong(p, 1500, 1) ? 1 : 0);
+	}
+	/* It has less room than evictors leave. */
+	ssw_for_looks(i) {
+		if (cg(OTHER, "memory.current", NULL) > (1024 - 8) * (long long)SSW_PAGE)
+			break;
+		usleep(1000);
+	}
+	put("threads", 0);
+	EXPECT_EQ(0, ssw_join(pid));
+	EXPECT_EQ(0, ssw_join(other));
+	settled(_metadata);
+	leave(_metadata);
+	cg_reclaim(OTHER);
+	EXPECT_EQ(0, cg_remove(OTHER));
+	gone(_metadata, was);
 }
 
 /* A group that is removed, and processes that leave it, while evictors are at it */
 SSW_BODY(evict_pool, group_goes)
 {
-	long long was = ssw_proc_num(SSW_CG "/cgroup.stat", "nr_dying_subsys_memory");
+	long long was = dying();
 	struct ssw_areas areas;
 
 	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 4));
@@ -635,15 +730,7 @@ SSW_BODY(evict_pool, group_goes)
 	}
 	settled(_metadata);
 	/* Swap of those that were moved is charged to the group until they end: they have. */
-	ssw_for_looks(i) {
-		/* And pages that were being written then: reclaim looks at groups that are gone. */
-		ssw_write(SSW_CG "/memory.reclaim", "4M");
-		if (ssw_proc_num(SSW_CG "/cgroup.stat", "nr_dying_subsys_memory") <= was)
-			break;
-		usleep(20000);
-	}
-	EXPECT_GE(was, ssw_proc_num(SSW_CG "/cgroup.stat", "nr_dying_subsys_memory"))
-		TH_LOG("a group is not freed");
+	gone(_metadata, was);
 }
 
 /* Bad input is refused. */
