@@ -136,7 +136,7 @@ static long long dying(void)
 static void gone(struct __test_metadata *_metadata, long long was)
 {
 	ssw_for_looks(i) {
-		/* Pages that were being written when a process ended are not free. Reclaim finds them. */
+		/* Reclaim finds pages that were being written when a process ended. */
 		ssw_write(SSW_CG "/memory.reclaim", "4M");
 		if (dying() <= was)
 			break;
