@@ -26,11 +26,12 @@ GUESTS = {
     # LRU shards; memory blocks that can go offline
     "lru": dict(cpus=4, nodes=2, mem=832,
                 append="scaleswap=on movablecore=540M", debug=dict(nodes=1, mem=1024),
-                tests="lru_folio lru_pressure lru_reclaim lru_order lru_oom lru_gen:switched_under_load"),
+                tests="lru_folio lru_pressure lru_lanes lru_reclaim lru_order lru_oom "
+                "lru_gen:switched_under_load"),
     # the same with generations
     "lrugen": dict(cpus=4, nodes=2, mem=1024,
                    append="scaleswap=on movablecore=540M", debug=dict(nodes=1, mem=1280),
-                   tests="lru_gen lru_folio lru_pressure lru_reclaim lru_order lru_oom "
+                   tests="lru_gen lru_folio lru_pressure lru_lanes lru_reclaim lru_order lru_oom "
                    "lru_gen:switched_under_load"),
     # evictors, first with active and inactive lists, then with generations
     "evict": dict(cpus=4, nodes=1, append="scaleswap=on",

@@ -425,13 +425,13 @@ MUTANTS = {
     "lru-costs-apart": ("mm/scaleswap/lru.c", "	while (!atomic_long_try_cmpxchg(other, &b, b / 2))\n		;\n", "", "kunit/*"),
     # lanes: pages that other CPUs will want back, in other clusters
     "lane-of-all": ("mm/scaleswap/lru.c", "	return id && id != ssw_lru_home(cpu) ? 1 + id % SSW_NR_LANES : 0;",
-                    "	return id && id != ssw_lru_home(cpu) ? 0 : 0;", "lru/lru_pressure.*apart"),
-    "lane-of-others": ("mm/scaleswap/lru.c", "? 1 + id % SSW_NR_LANES : 0;", "? 1 : 0;", "lru/lru_pressure.*apart"),
-    "lane-of-askers": ("mm/scaleswap/alloc.c", "home ? 0 : 1 + cpu % SSW_NR_LANES,", "0,", "lru/lru_pressure.*apart"),
+                    "	return id && id != ssw_lru_home(cpu) ? 0 : 0;", "lru/lru_lanes.*apart"),
+    "lane-of-others": ("mm/scaleswap/lru.c", "? 1 + id % SSW_NR_LANES : 0;", "? 1 : 0;", "lru/lru_lanes.*apart"),
+    "lane-of-askers": ("mm/scaleswap/alloc.c", "home ? 0 : 1 + cpu % SSW_NR_LANES,", "0,", "lru/lru_lanes.*apart"),
     "lane-lost": ("mm/scaleswap/alloc.c", "	result = ssw_area_alloc(slots->area, cpu, home, order, lane, SSW_WORD_CACHE,",
-                  "	result = ssw_area_alloc(slots->area, cpu, home, order, 0, SSW_WORD_CACHE,", "lru/lru_pressure.*apart"),
+                  "	result = ssw_area_alloc(slots->area, cpu, home, order, 0, SSW_WORD_CACHE,", "lru/lru_lanes.*apart"),
     "lane-unused": ("mm/scaleswap/cluster.c", "	return &slots->cursor[req->lane && !req->order ?",
-                    "	return &slots->cursor[0 && !req->order ?", "lru/lru_pressure.*apart"),
+                    "	return &slots->cursor[0 && !req->order ?", "lru/lru_lanes.*apart"),
     # fault.c and io.c: pages that are neighbours on the device, in one bio
     "io-not-adjacent": ("mm/scaleswap/io.c", "batch->cb.data == si && bio_end_sector(&batch->bio) == sector &&",
                         "batch->cb.data == si &&", "fault/*not_neighbours"),
