@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * ScaleSwap: what a memcg has for evictors. <linux/memcontrol.h> includes this file; the rules are
- * in mm/scaleswap/evictd.c.
+ * in mm/scaleswap/evictroom.c.
  */
 #ifndef _LINUX_SCALESWAP_EVICT_H
 #define _LINUX_SCALESWAP_EVICT_H

@@ -165,16 +165,31 @@ unsigned long ssw_evict_some(struct scaleswap_pipe *pipe, struct mem_cgroup *mem
 bool ssw_evict_await(struct scaleswap_pipe *pipe);
 void ssw_evict_drain(struct scaleswap_pipe *pipe);
 
-/* evictd.c */
-/* Evictors of a node at most */
-#define SSW_EVICT_THREADS_MAX	64
+/* evictroom.c */
 /* How long an allocation waits for evictors, in milliseconds: at first, and at most */
 #define SSW_EVICT_WAIT_MS	200
 #define SSW_EVICT_WAIT_MS_MAX	10000
-extern unsigned int ssw_evict_threads, ssw_evict_wait_ms, ssw_evict_batch;
+extern unsigned int ssw_evict_threads, ssw_evict_wait_ms;
+unsigned long ssw_evict_over(struct mem_cgroup *memcg);
+unsigned long ssw_evict_in_flight(struct mem_cgroup *memcg);
+bool ssw_evict_is_vain(struct mem_cgroup *memcg);
+void ssw_evict_set_stuck(struct mem_cgroup *memcg);
 void ssw_evict_hold(struct mem_cgroup *memcg, long nr_pages);
 void ssw_evict_freed(struct mem_cgroup *memcg, unsigned long freed, unsigned long back);
 unsigned int ssw_headroom(unsigned int headroom, unsigned long limit, bool more);
+struct mem_cgroup *ssw_evict_next(void);
+bool ssw_evict_leave(struct mem_cgroup *memcg);
+void ssw_evict_dequeue(struct mem_cgroup *memcg);
+void ssw_evict_done(struct mem_cgroup *memcg);
+bool ssw_evict_is_only(void);
+void ssw_evict_allow(unsigned int nr);
+
+/* evictd.c */
+/* Evictors of a node at most */
+#define SSW_EVICT_THREADS_MAX	64
+extern atomic_t ssw_evict_awake;
+extern unsigned int ssw_evict_batch;
+void ssw_evict_wake(void);
 int ssw_evict_set_threads(unsigned int nr);
 int ssw_evict_set_cpus(const struct cpumask *mask);
 int ssw_evict_show_cpus(char *buf);
