@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ScaleSwap: what a memcg has for evictors. <linux/memcontrol.h> includes this file; the rules are
- * in mm/scaleswap/evictroom.c.
+ * ScaleSwap: what evictors need to know of a memcg. <linux/memcontrol.h> includes this file; the
+ * rules are in mm/scaleswap/evictroom.c.
  */
 #ifndef _LINUX_SCALESWAP_EVICT_H
 #define _LINUX_SCALESWAP_EVICT_H
@@ -13,19 +13,21 @@
 #ifdef CONFIG_SCALESWAP_EVICTOR
 
 /**
- * struct scaleswap_memcg_evict - what evictors and their waiters know of a memcg
- * @queue: in the list of a pool while there is too much to leave it alone; its lock
- * @evictors: evictors that have it as theirs, under the lock of the pool
- * @headroom: pages below the limit at which evictors begin; 0 before that was needed
+ * struct scaleswap_evict_target - what evictors and their waiters know of a memcg, or of a node
+ * @nid: the memory node; %NUMA_NO_NODE for a memcg
+ * @queue: in a list while there is too much of it to leave it alone, under the lock of that
+ * @evictors: evictors that have it as theirs, under the same lock
+ * @headroom: pages below the limit at which evictors begin; 0 before that was needed, and for nodes
  * @waits: waits since @headroom was looked at
  * @stuck: jiffies until which evictors leave it alone, or 0: they could not free anything
  * @backoff: how long that was, in jiffies
  * @vain: pages that evictors have put back since they last freed some
- * @in_flight: pages that evictors hold, of it and all below it
- * @freed: pages that evictors have freed, of it and all below it; wraps
- * @waiters: tasks that wait for memory below the limit
+ * @in_flight: pages that evictors hold, of it and all memcgs below it
+ * @freed: pages that evictors have freed, of it and all memcgs below it; wraps
+ * @waiters: tasks that wait for memory of it
  */
-struct scaleswap_memcg_evict {
+struct scaleswap_evict_target {
+	int nid;
 	struct list_head queue;
 	unsigned int evictors;
 	unsigned int headroom;

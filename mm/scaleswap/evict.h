@@ -9,11 +9,15 @@
 #include <linux/cpumask_types.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mmzone.h>
+#include <linux/scaleswap_evict.h>
 #include <linux/time64.h>
 #include <linux/types.h>
 
 #ifdef CONFIG_SCALESWAP_EVICTOR
 #include <asm/tlb_async.h>
+
+#include "stat.h"
 
 struct lruvec;
 struct mem_cgroup;
@@ -162,34 +166,78 @@ void ssw_span_wait(const struct scaleswap_span *span);
 long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages);
 unsigned long ssw_evict_some(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg,
 			     unsigned long nr_pages);
+unsigned long ssw_evict_node_some(struct scaleswap_pipe *pipe, int nid, unsigned long nr_pages);
+void ssw_evict_node_begin(int nid);
+bool ssw_evict_node_is_kswapds(void);
 bool ssw_evict_await(struct scaleswap_pipe *pipe);
 void ssw_evict_drain(struct scaleswap_pipe *pipe);
 
-/* evictroom.c */
 /* How long an allocation waits for evictors, in milliseconds: at first, and at most */
 #define SSW_EVICT_WAIT_MS	200
 #define SSW_EVICT_WAIT_MS_MAX	10000
+
+/**
+ * struct ssw_evict_wait - what a task waits for
+ * @target: memcg or node to be evicted from
+ * @over: tells whether what the task waits for is there; it may not sleep
+ * @gfp_mask: what the task may do to get memory
+ * @held: whether to wait until evictors hold no pages
+ * @why: why it is not there
+ * @freed: pages of @target that evictors had freed when the task began to wait
+ * @began: whether the task has waited; the others are valid then
+ * @left: jiffies that are left to wait
+ * @start: local_clock() when the task began to wait, for the trace event
+ */
+struct ssw_evict_wait {
+	struct scaleswap_evict_target *target;
+	bool (*over)(const struct ssw_evict_wait *w);
+	gfp_t gfp_mask;
+	bool held;
+	enum ssw_fallback why;
+	unsigned long freed;
+	bool began;
+	long left;
+	u64 start;
+};
+
+/* evictroom.c */
 extern unsigned int ssw_evict_threads, ssw_evict_wait_ms;
-unsigned long ssw_evict_over(struct mem_cgroup *memcg);
-unsigned long ssw_evict_in_flight(struct mem_cgroup *memcg);
-bool ssw_evict_is_vain(struct mem_cgroup *memcg);
-void ssw_evict_set_stuck(struct mem_cgroup *memcg);
-void ssw_evict_hold(struct mem_cgroup *memcg, long nr_pages);
-void ssw_evict_freed(struct mem_cgroup *memcg, unsigned long freed, unsigned long back);
+unsigned long ssw_evict_over(struct scaleswap_evict_target *t);
+unsigned long ssw_evict_in_flight(struct scaleswap_evict_target *t);
+bool ssw_evict_is_vain(struct scaleswap_evict_target *t);
+bool ssw_evict_is_stuck(struct scaleswap_evict_target *t);
+void ssw_evict_set_stuck(struct scaleswap_evict_target *t);
+void ssw_evict_hold(struct mem_cgroup *memcg, int nid, long nr_pages);
+void ssw_evict_freed(struct mem_cgroup *memcg, int nid, unsigned long freed, unsigned long back);
 unsigned int ssw_headroom(unsigned int headroom, unsigned long limit, bool more);
-struct mem_cgroup *ssw_evict_next(void);
-bool ssw_evict_leave(struct mem_cgroup *memcg);
-void ssw_evict_dequeue(struct mem_cgroup *memcg);
-void ssw_evict_done(struct mem_cgroup *memcg);
+void ssw_evict_request(struct scaleswap_evict_target *t);
+struct scaleswap_evict_target *ssw_evict_next(int nid);
+bool ssw_evict_leave(struct scaleswap_evict_target *t);
+void ssw_evict_put(struct scaleswap_evict_target *t);
+void ssw_evict_dequeue(struct scaleswap_evict_target *t);
+void ssw_evict_done(struct scaleswap_evict_target *t);
 bool ssw_evict_is_only(void);
 void ssw_evict_allow(unsigned int nr);
+bool ssw_evict_may_wait(gfp_t gfp_mask);
+bool ssw_evict_wait(struct ssw_evict_wait *w);
+void ssw_evict_waited(struct ssw_evict_wait *w, unsigned long nr_pages, bool good);
+void ssw_evict_target_init(struct scaleswap_evict_target *t, int nid);
+
+/* evictnode.c */
+struct scaleswap_evict_target *ssw_node_target(int nid);
+int ssw_node_init(int nid);
+bool ssw_zone_room(struct zone *zone, enum zone_type highest_zoneidx, long *room, long *gap);
+bool ssw_node_is_due(int nid);
+unsigned long ssw_node_over(int nid);
+unsigned int ssw_node_allowed(int nid, unsigned int most);
+bool ssw_node_serves(int nid, enum zone_type highest_zoneidx);
 
 /* evictd.c */
 /* Evictors of a node at most */
 #define SSW_EVICT_THREADS_MAX	64
 extern atomic_t ssw_evict_awake;
 extern unsigned int ssw_evict_batch;
-void ssw_evict_wake(void);
+void ssw_evict_wake(int nid);
 int ssw_evict_set_threads(unsigned int nr);
 int ssw_evict_set_cpus(const struct cpumask *mask);
 int ssw_evict_show_cpus(char *buf);

@@ -8,8 +8,9 @@
 /**
  * DOC: Pool of evictors
  *
- * Evictors are kthreads of each memory node. They keep room below the limit of a memcg, so that a
- * task that needs memory finds it. The task does not reclaim, and does not interrupt other CPUs.
+ * Evictors are kthreads of each memory node. They keep room below the limit of a memcg, and memory
+ * of their node free, so that a task that needs memory finds it. The task does not reclaim, and
+ * does not interrupt other CPUs. For memcgs:
  *
  * - A charge that leaves less than the headroom below memory.max or memory.high queues the memcg,
  *   and wakes an evictor. The evictor goes on until there is twice as much room, or a batch more.
@@ -25,16 +26,16 @@
  *   (stats/fallback/evict_*). That code alone decides that a memcg is out of memory, and only when
  *   evictors hold no pages of it, or did not let go of them in time.
  *
- * kswapd is as it was.
+ * evictnode.c says what is different for a node as a whole. kswapd is as it was.
  */
 
 /**
  * DOC: Invariants of the pool
  *
- * 1. A memcg that is queued is looked at by an evictor after that, or by each evictor that holds
- *    pages of it, once it holds none any more. So none stays queued while all evictors sleep.
+ * 1. A memcg or node that is queued is looked at by an evictor after that, or by each evictor that
+ *    holds pages of it, once it holds none any more. So none stays queued while all evictors sleep.
  * 2. An evictor sleeps, freezes and ends with an empty pipeline only.
- * 3. A wait never counts as progress: it succeeds if there is room for the charge.
+ * 3. A wait never counts as progress: it succeeds if there is room for the charge, or a page.
  * 4. Evictors are not stopped, nor parked, as one may be in a device. Those that are too many idle.
  * 5. Nothing is queued while no evictor may run: a memcg that is queued has a reference, and would
  *    stay when it is removed.
@@ -109,15 +110,14 @@ static bool ssw_evict_wake_on(int nid)
 }
 
 /**
- * ssw_evict_wake - wake an evictor, of this node if possible
+ * ssw_evict_wake - wake an evictor
+ * @nid: a node of which memory is needed; or %NUMA_NO_NODE, for this one if possible
  *
  * Context: any but with a runqueue locked.
  */
-void ssw_evict_wake(void)
+void ssw_evict_wake(int nid)
 {
-	int nid;
-
-	if (ssw_evict_wake_on(numa_mem_id()))
+	if (ssw_evict_wake_on(nid == NUMA_NO_NODE ? numa_mem_id() : nid) || nid != NUMA_NO_NODE)
 		return;
 	for_each_node(nid) {
 		if (ssw_evict_wake_on(nid))
@@ -125,21 +125,31 @@ void ssw_evict_wake(void)
 	}
 }
 
-/*
- * Evict from a memcg, until it has room, or it is the turn of another one. Return false if nothing
- * could be freed.
- */
-static bool ssw_evict_turn(struct ssw_evictor *ev, struct mem_cgroup *memcg)
+/* Evict some pages of a memcg or node. Return 0 if there was nothing to evict. */
+static unsigned long ssw_evictor_some(struct ssw_evictor *ev, struct scaleswap_evict_target *t,
+				      unsigned long nr_pages)
 {
-	struct scaleswap_memcg_evict *e = &memcg->evict;
+	if (t->nid != NUMA_NO_NODE)
+		return ssw_evict_node_some(ev->pipe, t->nid, nr_pages);
+	return ssw_evict_some(ev->pipe, container_of(t, struct mem_cgroup, evict), nr_pages);
+}
+
+/*
+ * Evict from a memcg or node, until it has room, or it is the turn of another one. Return false if
+ * nothing could be freed.
+ */
+static bool ssw_evict_turn(struct ssw_evictor *ev, struct scaleswap_evict_target *t)
+{
 	unsigned long taken = 0;
 
+	if (t->nid != NUMA_NO_NODE)
+		ssw_evict_node_begin(t->nid);
 	while (!freezing(current)) {
-		unsigned long over = ssw_evict_over(memcg), held = ssw_evict_in_flight(memcg);
-		unsigned long nr, freed = atomic_long_read(&e->freed);
+		unsigned long over = ssw_evict_over(t), held = ssw_evict_in_flight(t);
+		unsigned long nr, freed = atomic_long_read(&t->freed);
 
 		if (!over) {
-			ssw_evict_done(memcg);
+			ssw_evict_done(t);
 			return true;
 		}
 		if (over <= held) {
@@ -148,10 +158,13 @@ static bool ssw_evict_turn(struct ssw_evictor *ev, struct mem_cgroup *memcg)
 				return true;
 			continue;
 		}
-		nr = ssw_evict_some(ev->pipe, memcg, min(over - held, SWAP_CLUSTER_MAX));
-		if (!nr || ssw_evict_is_vain(memcg)) {
+		/* Allocations do not ask again. */
+		if (t->nid != NUMA_NO_NODE)
+			ssw_evict_request(t);
+		nr = ssw_evictor_some(ev, t, min(over - held, SWAP_CLUSTER_MAX));
+		if (!nr || ssw_evict_is_vain(t)) {
 			ssw_evict_drain(ev->pipe);
-			if (atomic_long_read(&e->freed) == freed)
+			if (atomic_long_read(&t->freed) == freed)
 				return false;
 		}
 		taken += nr;
@@ -162,17 +175,17 @@ static bool ssw_evict_turn(struct ssw_evictor *ev, struct mem_cgroup *memcg)
 	return true;
 }
 
-/* Choose a memcg for an evictor. NULL if there is nothing for it to do. */
-static struct mem_cgroup *ssw_evictor_next(struct ssw_evictor *ev)
+/* Choose a memcg or node for an evictor. NULL if there is nothing for it to do. */
+static struct scaleswap_evict_target *ssw_evictor_next(struct ssw_evictor *ev)
 {
-	return ev->id < READ_ONCE(ssw_evict_threads) ? ssw_evict_next() : NULL;
+	return ev->id < READ_ONCE(ssw_evict_threads) ? ssw_evict_next(ev->nid) : NULL;
 }
 
-/* Sleep until there is something to do. Return the memcg, or NULL to look again. */
-static struct mem_cgroup *ssw_evict_wait_work(struct ssw_evictor *ev)
+/* Sleep until there is something to do. Return what it is, or NULL to look again. */
+static struct scaleswap_evict_target *ssw_evict_wait_work(struct ssw_evictor *ev)
 {
 	struct ssw_pool *pool = ssw_pools[ev->nid];
-	struct mem_cgroup *memcg = NULL;
+	struct scaleswap_evict_target *t = NULL;
 
 	atomic_dec(&ssw_evict_awake);
 	/* Pairs with the barrier in ssw_evict_wake_on(). */
@@ -183,11 +196,11 @@ static struct mem_cgroup *ssw_evict_wait_work(struct ssw_evictor *ev)
 		wait_event_freezable(ssw_evict_surplus, ev->id < READ_ONCE(ssw_evict_threads));
 	} else {
 		wait_event_freezable_exclusive(pool->idle,
-					       (memcg = ssw_evictor_next(ev)) ||
+					       (t = ssw_evictor_next(ev)) ||
 					       ev->id >= READ_ONCE(ssw_evict_threads));
 	}
 	atomic_inc(&ssw_evict_awake);
-	return memcg;
+	return t;
 }
 
 static int ssw_evictor(void *arg)
@@ -199,27 +212,27 @@ static int ssw_evictor(void *arg)
 	set_freezable();
 	atomic_inc(&ssw_evict_awake);
 	for (;;) {
-		struct mem_cgroup *memcg = ssw_evictor_next(ev);
+		struct scaleswap_evict_target *t = ssw_evictor_next(ev);
 		bool done, last;
 
-		if (!memcg) {
+		if (!t) {
 			/* Invariant 2. Pages that come back may leave a memcg without room. */
 			ssw_evict_drain(ev->pipe);
 			try_to_freeze();
-			memcg = ssw_evict_wait_work(ev);
+			t = ssw_evict_wait_work(ev);
 		}
-		if (!memcg)
+		if (!t)
 			continue;
-		done = ssw_evict_turn(ev, memcg);
-		last = ssw_evict_leave(memcg);
-		if (!done && last && !ssw_evict_in_flight(memcg)) {
-			ssw_evict_set_stuck(memcg);
-			ssw_evict_dequeue(memcg);
+		done = ssw_evict_turn(ev, t);
+		last = ssw_evict_leave(t);
+		if (!done && last && !ssw_evict_in_flight(t)) {
+			ssw_evict_set_stuck(t);
+			ssw_evict_dequeue(t);
 		} else if (!done) {
 			/* Others that hold pages of it, or age it, may free some yet. */
 			schedule_timeout_idle(1);
 		}
-		css_put(&memcg->css);
+		ssw_evict_put(t);
 		if (freezing(current)) {
 			ssw_evict_drain(ev->pipe);
 			try_to_freeze();
@@ -312,6 +325,8 @@ static int ssw_evict_start(void)
 			/* Pairs with readers that do not hold the mutex. */
 			smp_store_release(&ssw_pools[nid], pool);
 		}
+		if (!err)
+			err = ssw_node_init(nid);
 		for (i = 0; i < ssw_evict_threads && !err; i++)
 			err = ssw_evictor_start(&pool->evictor[i]);
 	}

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ScaleSwap: how much room evictors are to make, in which memcg, and who waits for it.
+ * ScaleSwap: how much room evictors are to make, of which memcg or node, and who waits for it.
  *
- * evictd.c says when evictors evict.
+ * evictd.c says when evictors evict, evictnode.c what room a node is to have.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
 #include <linux/cgroup.h>
 #include <linux/delayacct.h>
+#include <linux/freezer.h>
 #include <linux/list.h>
 #include <linux/memcontrol.h>
+#include <linux/numa.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -34,8 +36,10 @@
 /* How long a memcg is left alone of which nothing can be freed, at first and at most */
 #define SSW_STUCK_FIRST		(HZ / 10)
 #define SSW_STUCK_MAX		(4 * HZ)
+/* How often a task that waits for memory of a node looks, if nobody wakes it */
+#define SSW_NODE_POLL		((long)DIV_ROUND_UP(HZ, 50))
 
-/* Memcgs to evict from, by turns */
+/* What to evict from, by turns */
 static LIST_HEAD(ssw_evict_list);
 static DEFINE_SPINLOCK(ssw_evict_lock);
 
@@ -82,10 +86,25 @@ static unsigned int ssw_evict_headroom(struct mem_cgroup *memcg, unsigned long l
 	return clamp(READ_ONCE(memcg->evict.headroom), ssw_headroom(0, limit, false), most);
 }
 
-/* Check whether there is less room below the limit than evictors leave. */
-static bool ssw_evict_is_due(struct mem_cgroup *memcg)
+static bool ssw_evict_is_node(const struct scaleswap_evict_target *t)
 {
-	unsigned long limit = ssw_evict_limit(memcg);
+	return t->nid != NUMA_NO_NODE;
+}
+
+static struct mem_cgroup *ssw_evict_memcg_of(struct scaleswap_evict_target *t)
+{
+	return container_of(t, struct mem_cgroup, evict);
+}
+
+/* Check whether there is less room than evictors leave. */
+static bool ssw_evict_is_due(struct scaleswap_evict_target *t)
+{
+	struct mem_cgroup *memcg = ssw_evict_memcg_of(t);
+	unsigned long limit;
+
+	if (ssw_evict_is_node(t))
+		return ssw_node_is_due(t->nid);
+	limit = ssw_evict_limit(memcg);
 
 	return limit && page_counter_read(&memcg->memory) +
 			ssw_evict_headroom(memcg, limit) > limit;
@@ -93,16 +112,21 @@ static bool ssw_evict_is_due(struct mem_cgroup *memcg)
 
 /**
  * ssw_evict_over - count the pages that evictors are to free
- * @memcg: the memcg
+ * @t: a memcg or node
  *
  * Context: any.
  * Return: pages, or 0 if there is as much room as there is to be.
  */
-unsigned long ssw_evict_over(struct mem_cgroup *memcg)
+unsigned long ssw_evict_over(struct scaleswap_evict_target *t)
 {
-	unsigned long limit = ssw_evict_limit(memcg), usage = page_counter_read(&memcg->memory);
+	struct mem_cgroup *memcg = ssw_evict_memcg_of(t);
+	unsigned long limit, usage;
 	unsigned int headroom;
 
+	if (ssw_evict_is_node(t))
+		return ssw_node_over(t->nid);
+	limit = ssw_evict_limit(memcg);
+	usage = page_counter_read(&memcg->memory);
 	if (!limit)
 		return 0;
 	headroom = ssw_evict_headroom(memcg, limit);
@@ -112,37 +136,43 @@ unsigned long ssw_evict_over(struct mem_cgroup *memcg)
 
 /**
  * ssw_evict_in_flight - count the pages that evictors hold
- * @memcg: the memcg
+ * @t: a memcg or node
  *
  * Context: any.
- * Return: pages of @memcg and all below it.
+ * Return: pages of it and, if it is a memcg, all below it.
  */
-unsigned long ssw_evict_in_flight(struct mem_cgroup *memcg)
+unsigned long ssw_evict_in_flight(struct scaleswap_evict_target *t)
 {
-	return max(atomic_long_read(&memcg->evict.in_flight), 0);
+	return max(atomic_long_read(&t->in_flight), 0);
 }
 
-static bool ssw_evict_is_stuck(struct mem_cgroup *memcg)
+/**
+ * ssw_evict_is_stuck - check whether evictors leave a memcg or node alone
+ * @t: the memcg or node
+ *
+ * Context: any.
+ * Return: true if nothing of it could be freed a short time ago.
+ */
+bool ssw_evict_is_stuck(struct scaleswap_evict_target *t)
 {
-	unsigned long stuck = READ_ONCE(memcg->evict.stuck);
+	unsigned long stuck = READ_ONCE(t->stuck);
 
 	return stuck && time_before(jiffies, stuck);
 }
 
 /**
- * ssw_evict_set_stuck - leave a memcg alone for a while
- * @memcg: the memcg, of which nothing could be freed
+ * ssw_evict_set_stuck - leave a memcg or node alone for a while
+ * @t: the memcg or node, of which nothing could be freed
  *
  * Context: any.
  */
-void ssw_evict_set_stuck(struct mem_cgroup *memcg)
+void ssw_evict_set_stuck(struct scaleswap_evict_target *t)
 {
-	struct scaleswap_memcg_evict *e = &memcg->evict;
-	unsigned long backoff = clamp(2 * READ_ONCE(e->backoff), SSW_STUCK_FIRST, SSW_STUCK_MAX);
+	unsigned long backoff = clamp(2 * READ_ONCE(t->backoff), SSW_STUCK_FIRST, SSW_STUCK_MAX);
 
-	WRITE_ONCE(e->backoff, backoff);
-	WRITE_ONCE(e->stuck, (jiffies + backoff) | 1);
-	wake_up_all(&e->waiters);
+	WRITE_ONCE(t->backoff, backoff);
+	WRITE_ONCE(t->stuck, (jiffies + backoff) | 1);
+	wake_up_all(&t->waiters);
 }
 
 /* --- what evictors tell -------------------------------------------------------------- */
@@ -168,45 +198,63 @@ static void ssw_evict_wake_waiters(struct mem_cgroup *memcg, unsigned long nr_pa
 		wake_up_nr(&memcg->evict.waiters, DIV_ROUND_UP(nr_pages, SWAP_CLUSTER_MAX));
 }
 
+static void ssw_evict_add_held(struct scaleswap_evict_target *t, long nr_pages)
+{
+	atomic_long_add(nr_pages, &t->in_flight);
+	if (nr_pages < 0 && wq_has_sleeper(&t->waiters) && !ssw_evict_in_flight(t))
+		wake_up_all(&t->waiters);
+}
+
 /**
- * ssw_evict_hold - count pages of a memcg that an evictor takes, or that come to their end
+ * ssw_evict_hold - count pages that an evictor takes, or that come to their end
  * @memcg: their memcg, or NULL
+ * @nid: their node
  * @nr_pages: how many; negative if they were freed or put back
  *
  * Context: any.
  */
-void ssw_evict_hold(struct mem_cgroup *memcg, long nr_pages)
+void ssw_evict_hold(struct mem_cgroup *memcg, int nid, long nr_pages)
 {
-	for (; memcg && !mem_cgroup_is_root(memcg); memcg = parent_mem_cgroup(memcg)) {
-		atomic_long_add(nr_pages, &memcg->evict.in_flight);
-		if (nr_pages > 0)
-			continue;
-		if (wq_has_sleeper(&memcg->evict.waiters) && !ssw_evict_in_flight(memcg))
-			wake_up_all(&memcg->evict.waiters);
+	struct scaleswap_evict_target *t = ssw_node_target(nid);
+
+	if (t)
+		ssw_evict_add_held(t, nr_pages);
+	for (; memcg && !mem_cgroup_is_root(memcg); memcg = parent_mem_cgroup(memcg))
+		ssw_evict_add_held(&memcg->evict, nr_pages);
+}
+
+/* Count what was freed, or put back. Return true if any was freed. */
+static bool ssw_evict_add_freed(struct scaleswap_evict_target *t, unsigned long freed,
+				unsigned long back)
+{
+	if (!freed) {
+		atomic_long_add(back, &t->vain);
+		return false;
 	}
+	atomic_long_add(freed, &t->freed);
+	atomic_long_set(&t->vain, 0);
+	WRITE_ONCE(t->backoff, 0);
+	return true;
 }
 
 /**
- * ssw_evict_freed - tell that pages of a memcg were freed, or not
+ * ssw_evict_freed - tell that pages were freed, or not
  * @memcg: their memcg, or NULL
+ * @nid: their node; %NUMA_NO_NODE if they are of several
  * @freed: pages that were freed
  * @back: pages that were put back
  *
  * Context: any.
  */
-void ssw_evict_freed(struct mem_cgroup *memcg, unsigned long freed, unsigned long back)
+void ssw_evict_freed(struct mem_cgroup *memcg, int nid, unsigned long freed, unsigned long back)
 {
-	for (; memcg && !mem_cgroup_is_root(memcg); memcg = parent_mem_cgroup(memcg)) {
-		struct scaleswap_memcg_evict *e = &memcg->evict;
+	struct scaleswap_evict_target *t = ssw_node_target(nid);
 
-		if (!freed) {
-			atomic_long_add(back, &e->vain);
-			continue;
-		}
-		atomic_long_add(freed, &e->freed);
-		atomic_long_set(&e->vain, 0);
-		WRITE_ONCE(e->backoff, 0);
-		ssw_evict_wake_waiters(memcg, freed);
+	if (t && ssw_evict_add_freed(t, freed, back) && wq_has_sleeper(&t->waiters))
+		wake_up_nr(&t->waiters, DIV_ROUND_UP(freed, SWAP_CLUSTER_MAX));
+	for (; memcg && !mem_cgroup_is_root(memcg); memcg = parent_mem_cgroup(memcg)) {
+		if (ssw_evict_add_freed(&memcg->evict, freed, back))
+			ssw_evict_wake_waiters(memcg, freed);
 	}
 }
 
@@ -216,7 +264,7 @@ void ssw_evict_freed(struct mem_cgroup *memcg, unsigned long freed, unsigned lon
  * How many evictors a memcg is to have: one at first, and the more, the less is left of its
  * headroom. As many as its size allows if tasks wait.
  */
-static unsigned int ssw_evict_allowed(struct mem_cgroup *memcg)
+static unsigned int ssw_evict_memcg_allowed(struct mem_cgroup *memcg)
 {
 	unsigned long limit = ssw_evict_limit(memcg), usage = page_counter_read(&memcg->memory);
 	unsigned int most = clamp(limit >> SSW_EVICTOR_SHIFT, 1, SSW_EVICT_THREADS_MAX);
@@ -229,26 +277,59 @@ static unsigned int ssw_evict_allowed(struct mem_cgroup *memcg)
 	return max(most * (headroom - min(left, headroom)) / headroom, 1);
 }
 
-/* Have evictors look at a memcg. */
-static void ssw_evict_request(struct mem_cgroup *memcg)
+/* The same for a memcg or node */
+static unsigned int ssw_evict_allowed(struct scaleswap_evict_target *t)
 {
-	struct scaleswap_memcg_evict *e = &memcg->evict;
-	bool queued = !list_empty_careful(&e->queue);
+	if (!ssw_evict_is_node(t))
+		return ssw_evict_memcg_allowed(ssw_evict_memcg_of(t));
+	/* A hint, no barrier, as above */
+	if (waitqueue_active(&t->waiters))
+		return SSW_EVICT_THREADS_MAX;
+	return ssw_node_allowed(t->nid, READ_ONCE(ssw_evict_threads));
+}
+
+/* Get a reference to a memcg. Return false if it goes away. Nodes stay. */
+static bool ssw_evict_get(struct scaleswap_evict_target *t)
+{
+	return ssw_evict_is_node(t) || css_tryget_online(&ssw_evict_memcg_of(t)->css);
+}
+
+/**
+ * ssw_evict_put - drop a reference to a memcg; nothing if it is a node
+ * @t: the memcg or node
+ *
+ * Context: any.
+ */
+void ssw_evict_put(struct scaleswap_evict_target *t)
+{
+	if (!ssw_evict_is_node(t))
+		css_put(&ssw_evict_memcg_of(t)->css);
+}
+
+/**
+ * ssw_evict_request - have evictors look at a memcg or node
+ * @t: the memcg or node
+ *
+ * Context: any but with a runqueue locked.
+ */
+void ssw_evict_request(struct scaleswap_evict_target *t)
+{
+	bool queued = !list_empty_careful(&t->queue);
 	unsigned long flags;
 
-	if (ssw_evict_is_stuck(memcg))
+	if (ssw_evict_is_stuck(t))
 		return;
 	if (!queued) {
 		spin_lock_irqsave(&ssw_evict_lock, flags);
 		/* Invariant 5 */
-		if (ssw_evict_threads && list_empty(&e->queue) && css_tryget_online(&memcg->css))
-			list_add_tail(&e->queue, &ssw_evict_list);
+		if (ssw_evict_threads && list_empty(&t->queue) && ssw_evict_get(t))
+			list_add_tail(&t->queue, &ssw_evict_list);
 		spin_unlock_irqrestore(&ssw_evict_lock, flags);
 	} else if (atomic_read(&ssw_evict_awake) &&
-		   READ_ONCE(e->evictors) >= ssw_evict_allowed(memcg)) {
+		   READ_ONCE(t->evictors) >= ssw_evict_allowed(t)) {
 		return;
 	}
-	ssw_evict_wake();
+	ssw_evict_wake(t->nid);
 }
 
 /**
@@ -257,121 +338,131 @@ static void ssw_evict_request(struct mem_cgroup *memcg)
  */
 void __scaleswap_evict_mark(struct mem_cgroup *memcg)
 {
-	if (READ_ONCE(ssw_evict_threads) && ssw_evict_is_due(memcg))
-		ssw_evict_request(memcg);
+	if (READ_ONCE(ssw_evict_threads) && ssw_evict_is_due(&memcg->evict))
+		ssw_evict_request(&memcg->evict);
 }
 
 /**
- * ssw_evict_next - choose a memcg for an evictor
+ * ssw_evict_next - choose a memcg or node for an evictor
+ * @nid: the evictor's node
  *
  * Context: an evictor.
- * Return: the memcg, with a reference and the evictor counted; NULL if there is nothing to do.
+ * Return: the memcg, with a reference, or @nid, with the evictor counted; NULL if there is nothing
+ * to do.
  */
-struct mem_cgroup *ssw_evict_next(void)
+struct scaleswap_evict_target *ssw_evict_next(int nid)
 {
-	struct mem_cgroup *memcg = NULL;
-	struct scaleswap_memcg_evict *e;
+	struct scaleswap_evict_target *t, *found = NULL;
 
 	spin_lock_irq(&ssw_evict_lock);
-	list_for_each_entry(e, &ssw_evict_list, queue) {
-		struct mem_cgroup *m = container_of(e, struct mem_cgroup, evict);
+	list_for_each_entry(t, &ssw_evict_list, queue) {
 		unsigned long over;
 
-		if (e->evictors && e->evictors >= ssw_evict_allowed(m))
+		if (ssw_evict_is_node(t) && t->nid != nid)
+			continue;
+		if (t->evictors && t->evictors >= ssw_evict_allowed(t))
 			continue;
 		/* Those who hold pages look again when they hold none: invariant 1. */
-		over = ssw_evict_over(m);
-		if (over && over <= ssw_evict_in_flight(m))
+		over = ssw_evict_over(t);
+		if (over && over <= ssw_evict_in_flight(t))
 			continue;
-		memcg = m;
-		css_get(&m->css);
-		WRITE_ONCE(e->evictors, e->evictors + 1);
-		list_move_tail(&e->queue, &ssw_evict_list);
+		found = t;
+		if (!ssw_evict_is_node(t))
+			css_get(&ssw_evict_memcg_of(t)->css);
+		WRITE_ONCE(t->evictors, t->evictors + 1);
+		list_move_tail(&t->queue, &ssw_evict_list);
 		break;
 	}
 	spin_unlock_irq(&ssw_evict_lock);
-	return memcg;
+	return found;
 }
 
 /**
- * ssw_evict_dequeue - leave a memcg: it has room, or cannot have any
- * @memcg: the memcg
+ * ssw_evict_dequeue - leave a memcg or node: it has room, or cannot have any
+ * @t: the memcg or node
  *
  * Context: an evictor.
  */
-void ssw_evict_dequeue(struct mem_cgroup *memcg)
+void ssw_evict_dequeue(struct scaleswap_evict_target *t)
 {
-	struct scaleswap_memcg_evict *e = &memcg->evict;
 	bool was;
 
 	spin_lock_irq(&ssw_evict_lock);
-	was = !list_empty(&e->queue);
-	list_del_init(&e->queue);
+	was = !list_empty(&t->queue);
+	list_del_init(&t->queue);
 	spin_unlock_irq(&ssw_evict_lock);
 	if (was)
-		css_put(&memcg->css);
+		ssw_evict_put(t);
 }
 
 /**
- * ssw_evict_leave - count that an evictor leaves a memcg
- * @memcg: the memcg, from ssw_evict_next()
+ * ssw_evict_leave - count that an evictor leaves a memcg or node
+ * @t: the memcg or node, from ssw_evict_next()
  *
  * Context: an evictor.
  * Return: true if no other evictor has it.
  */
-bool ssw_evict_leave(struct mem_cgroup *memcg)
+bool ssw_evict_leave(struct scaleswap_evict_target *t)
 {
 	bool last;
 
 	spin_lock_irq(&ssw_evict_lock);
-	last = memcg->evict.evictors == 1;
-	WRITE_ONCE(memcg->evict.evictors, memcg->evict.evictors - 1);
+	last = t->evictors == 1;
+	WRITE_ONCE(t->evictors, t->evictors - 1);
 	spin_unlock_irq(&ssw_evict_lock);
 	return last;
 }
 
+/* The headroom of a memcg grows if tasks have waited. */
+static void ssw_evict_adapt(struct mem_cgroup *memcg)
+{
+	unsigned long limit = ssw_evict_limit(memcg);
+	bool waited = atomic_xchg(&memcg->evict.waits, 0);
+
+	if (limit)
+		WRITE_ONCE(memcg->evict.headroom, ssw_headroom(ssw_evict_headroom(memcg, limit),
+							       limit, waited));
+}
+
 /**
- * ssw_evict_done - note that a memcg has as much room as it is to have
- * @memcg: the memcg
- *
- * Its headroom grows if tasks have waited.
+ * ssw_evict_done - note that a memcg or node has as much room as it is to have
+ * @t: the memcg or node
  *
  * Context: an evictor.
  */
-void ssw_evict_done(struct mem_cgroup *memcg)
+void ssw_evict_done(struct scaleswap_evict_target *t)
 {
-	struct scaleswap_memcg_evict *e = &memcg->evict;
-	unsigned long limit = ssw_evict_limit(memcg);
-	bool waited = atomic_xchg(&e->waits, 0);
-
-	if (limit)
-		WRITE_ONCE(e->headroom, ssw_headroom(ssw_evict_headroom(memcg, limit), limit,
-						     waited));
-	ssw_evict_dequeue(memcg);
-	wake_up_all(&e->waiters);
+	if (!ssw_evict_is_node(t))
+		ssw_evict_adapt(ssw_evict_memcg_of(t));
+	ssw_evict_dequeue(t);
+	wake_up_all(&t->waiters);
 	/*
-	 * A charge that came meanwhile may have seen it queued, and not asked. Pairs with the full
-	 * barrier in page_counter_try_charge().
+	 * A charge or allocation that came meanwhile may have seen it queued, and not asked. Pairs
+	 * with the full barrier in page_counter_try_charge(), and in ssw_evict_nodes().
 	 */
 	smp_mb();
-	__scaleswap_evict_mark(memcg);
+	if (READ_ONCE(ssw_evict_threads) && ssw_evict_is_due(t))
+		ssw_evict_request(t);
 }
 
 /**
  * ssw_evict_is_vain - check whether so many pages were put back that no more will be freed
- * @memcg: the memcg
+ * @t: a memcg or node
  *
  * Context: any.
  * Return: true if so.
  */
-bool ssw_evict_is_vain(struct mem_cgroup *memcg)
+bool ssw_evict_is_vain(struct scaleswap_evict_target *t)
 {
-	return atomic_long_read(&memcg->evict.vain) >
-	       min(page_counter_read(&memcg->memory), SSW_STUCK_PAGES);
+	unsigned long most = SSW_STUCK_PAGES;
+
+	if (!ssw_evict_is_node(t))
+		most = min(page_counter_read(&ssw_evict_memcg_of(t)->memory), most);
+	return atomic_long_read(&t->vain) > most;
 }
 
 /**
- * ssw_evict_is_only - check whether there is but one memcg to evict from
+ * ssw_evict_is_only - check whether there is but one memcg or node to evict from
  *
  * Context: any; a hint.
  * Return: true if so.
@@ -383,103 +474,168 @@ bool ssw_evict_is_only(void)
 
 /**
  * ssw_evict_allow - note how many evictors a node has
- * @nr: how many. If 0, all memcgs are left to reclaim, and nothing is queued any more.
+ * @nr: how many. If 0, all is left to reclaim, and nothing is queued any more.
  *
  * Context: process context.
  */
 void ssw_evict_allow(unsigned int nr)
 {
-	struct scaleswap_memcg_evict *e;
+	struct scaleswap_evict_target *t, *next;
 
 	spin_lock_irq(&ssw_evict_lock);
 	WRITE_ONCE(ssw_evict_threads, nr);
-	while (!nr && (e = list_first_entry_or_null(&ssw_evict_list, struct scaleswap_memcg_evict,
-						    queue))) {
-		struct mem_cgroup *memcg = container_of(e, struct mem_cgroup, evict);
-
-		list_del_init(&e->queue);
-		wake_up_all(&e->waiters);
-		css_put(&memcg->css);
+	list_for_each_entry_safe(t, next, &ssw_evict_list, queue) {
+		if (nr)
+			break;
+		list_del_init(&t->queue);
+		wake_up_all(&t->waiters);
+		ssw_evict_put(t);
 	}
 	spin_unlock_irq(&ssw_evict_lock);
 }
 
 /* --- waiting ------------------------------------------------------------------------- */
 
-/* Check whether a task may wait for others to do I/O and take locks of file systems. */
-static bool ssw_evict_may_wait(gfp_t gfp_mask)
+/* Check whether evictors are frozen, or about to be. */
+static bool ssw_evict_is_frozen(void)
 {
-	gfp_mask = current_gfp_context(gfp_mask);
-	return (gfp_mask & (__GFP_IO | __GFP_FS)) == (__GFP_IO | __GFP_FS) &&
-	       !(gfp_mask & __GFP_NORETRY) &&
-	       !(current->flags & (PF_KTHREAD | PF_MEMALLOC | PF_LOCAL_THROTTLE));
+#ifdef CONFIG_FREEZER
+	return READ_ONCE(pm_nosig_freezing);
+#else
+	return false;
+#endif
 }
 
 /**
- * struct ssw_evict_wait - what a task waits for
- * @memcg: a memcg
- * @nr_pages: pages to be charged
- * @high: whether memory.high is the limit, or else memory.max
- * @freed: evict.freed of @memcg when the task began to wait
- * @held: whether to wait until evictors hold no pages
+ * ssw_evict_may_wait - check whether a task may wait for I/O and locks of file systems
+ * @gfp_mask: what it may do to get memory
+ *
+ * Context: process context.
+ * Return: true if so.
  */
-struct ssw_evict_wait {
-	struct mem_cgroup *memcg;
-	unsigned long nr_pages;
-	bool high;
-	bool held;
-	unsigned long freed;
-};
-
-static bool ssw_evict_wait_over(const struct ssw_evict_wait *w)
+bool ssw_evict_may_wait(gfp_t gfp_mask)
 {
-	struct mem_cgroup *memcg = w->memcg;
-
-	if (w->high)
-		return page_counter_read(&memcg->memory) <= READ_ONCE(memcg->memory.high) ||
-		       atomic_long_read(&memcg->evict.freed) - w->freed >= w->nr_pages;
-	return ssw_evict_has_room(memcg, w->held ? w->nr_pages :
-				  max(w->nr_pages, ssw_evict_room(memcg)));
+	gfp_mask = current_gfp_context(gfp_mask);
+	return (gfp_mask & (__GFP_IO | __GFP_FS)) == (__GFP_IO | __GFP_FS) &&
+	       !(gfp_mask & __GFP_NORETRY) && !ssw_evict_is_frozen() &&
+	       !(current->flags & (PF_KTHREAD | PF_MEMALLOC | PF_LOCAL_THROTTLE));
 }
 
-/* Wait. Return false, and why in *@why, if there is not what the task waits for. */
-static bool ssw_evict_sleep(struct ssw_evict_wait *w, enum ssw_fallback *why)
+/* What a wait ends by, but for the target: false if it has to go on */
+static bool ssw_evict_gives_up(struct ssw_evict_wait *w)
 {
-	struct scaleswap_memcg_evict *e = &w->memcg->evict;
-	long left = msecs_to_jiffies(READ_ONCE(ssw_evict_wait_ms));
+	if (fatal_signal_pending(current))
+		w->why = SSW_FB_EVICT_KILLED;
+	else if (w->held ? !ssw_evict_in_flight(w->target) :
+		 ssw_evict_is_stuck(w->target) || !READ_ONCE(ssw_evict_threads))
+		w->why = SSW_FB_EVICT_STUCK;
+	else if (w->left <= 0)
+		w->why = SSW_FB_EVICT_LATE;
+	else
+		return false;
+	return true;
+}
+
+/* Wait until what the task waits for is there. Return false, and why in @w->why, if it is not. */
+static bool ssw_evict_sleep(struct ssw_evict_wait *w)
+{
+	struct scaleswap_evict_target *t = w->target;
 	DEFINE_WAIT(wait);
 	bool good;
 
-	w->freed = atomic_long_read(&e->freed);
-	delayacct_freepages_start();
 	for (;;) {
-		prepare_to_wait_exclusive(&e->waiters, &wait, TASK_KILLABLE);
-		good = ssw_evict_wait_over(w);
-		if (good)
+		long slice;
+
+		prepare_to_wait_exclusive(&t->waiters, &wait, TASK_KILLABLE);
+		good = w->over(w);
+		if (good || ssw_evict_gives_up(w))
 			break;
-		if (fatal_signal_pending(current)) {
-			*why = SSW_FB_EVICT_KILLED;
-			break;
-		}
-		if (w->held ? !ssw_evict_in_flight(w->memcg) :
-		    ssw_evict_is_stuck(w->memcg) || !READ_ONCE(ssw_evict_threads)) {
-			*why = SSW_FB_EVICT_STUCK;
-			break;
-		}
-		if (!left) {
-			*why = SSW_FB_EVICT_LATE;
-			break;
-		}
 		if (!w->held)
-			ssw_evict_request(w->memcg);
-		left = schedule_timeout(left);
+			ssw_evict_request(t);
+		/* Memory of a node may be freed by others, too, and of other nodes. */
+		slice = ssw_evict_is_node(t) ? min(w->left, SSW_NODE_POLL) : w->left;
+		w->left -= slice - schedule_timeout(slice);
 	}
-	finish_wait(&e->waiters, &wait);
+	finish_wait(&t->waiters, &wait);
+	return good;
+}
+
+/**
+ * ssw_evict_wait - wait until evictors have freed what a task needs, or for evict/wait_ms
+ * @w: what it needs: @w->target, @w->freed, @w->over, @w->gfp_mask; whether it is @w->held
+ *
+ * Context: process context, sleeps. May be called again if somebody else took what there was; then
+ * it only waits for what is left of the time.
+ * Return: true if it is there. Else @w->why says why not.
+ */
+bool ssw_evict_wait(struct ssw_evict_wait *w)
+{
+	struct scaleswap_evict_target *t = w->target;
+	bool good;
+
+	if (!w->began) {
+		w->began = true;
+		w->left = msecs_to_jiffies(READ_ONCE(ssw_evict_wait_ms));
+		w->start = trace_scaleswap_evict_wait_enabled() ? local_clock() : 0;
+	}
+	delayacct_freepages_start();
+	fs_reclaim_acquire(w->gfp_mask);
+	good = ssw_evict_sleep(w);
+	fs_reclaim_release(w->gfp_mask);
 	delayacct_freepages_end();
 	/* If nothing was freed all the time, others need not wait as long to learn that. */
-	if (!good && !left && !w->held && atomic_long_read(&e->freed) == w->freed)
-		ssw_evict_set_stuck(w->memcg);
+	if (!good && w->left <= 0 && !w->held && atomic_long_read(&t->freed) == w->freed)
+		ssw_evict_set_stuck(t);
 	return good;
+}
+
+/**
+ * ssw_evict_waited - count a wait
+ * @w: what a task waited for, or would have
+ * @nr_pages: pages that it needs
+ * @good: whether it got them; else @w->why says why not
+ *
+ * Context: process context.
+ */
+void ssw_evict_waited(struct ssw_evict_wait *w, unsigned long nr_pages, bool good)
+{
+	if (w->began) {
+		bool node = ssw_evict_is_node(w->target);
+
+		trace_scaleswap_evict_wait(node ? 0 :
+					   cgroup_ino(ssw_evict_memcg_of(w->target)->css.cgroup),
+					   w->target->nid, nr_pages,
+					   good ? SSW_NR_FALLBACKS : w->why,
+					   w->start ? local_clock() - w->start : 0);
+	}
+	if (good)
+		ssw_stat_add(SSW_EVICT_WAITS, 1);
+	else
+		ssw_fallback(raw_smp_processor_id(), w->why, 0);
+}
+
+/**
+ * struct ssw_memcg_wait - a charge that waits
+ * @wait: until there is room
+ * @nr_pages: pages to be charged
+ * @high: whether memory.high is the limit, or else memory.max
+ */
+struct ssw_memcg_wait {
+	struct ssw_evict_wait wait;
+	unsigned long nr_pages;
+	bool high;
+};
+
+static bool ssw_memcg_wait_over(const struct ssw_evict_wait *wait)
+{
+	const struct ssw_memcg_wait *w = container_of(wait, struct ssw_memcg_wait, wait);
+	struct mem_cgroup *memcg = ssw_evict_memcg_of(wait->target);
+
+	if (w->high)
+		return page_counter_read(&memcg->memory) <= READ_ONCE(memcg->memory.high) ||
+		       atomic_long_read(&wait->target->freed) - wait->freed >= w->nr_pages;
+	return ssw_evict_has_room(memcg, wait->held ? w->nr_pages :
+				  max(w->nr_pages, ssw_evict_room(memcg)));
 }
 
 /**
@@ -495,33 +651,29 @@ static bool ssw_evict_sleep(struct ssw_evict_wait *w, enum ssw_fallback *why)
 unsigned long __scaleswap_evict_wait(struct mem_cgroup *memcg, unsigned long nr_pages,
 				     gfp_t gfp_mask, bool high)
 {
-	struct ssw_evict_wait w = { .memcg = memcg, .nr_pages = nr_pages, .high = high };
-	enum ssw_fallback why = SSW_FB_EVICT_UNFIT;
-	u64 start = 0;
+	struct ssw_memcg_wait w = {
+		.wait.target = &memcg->evict,
+		.wait.freed = atomic_long_read(&memcg->evict.freed),
+		.wait.over = ssw_memcg_wait_over,
+		.wait.gfp_mask = gfp_mask,
+		.wait.why = SSW_FB_EVICT_UNFIT,
+		.nr_pages = nr_pages,
+		.high = high,
+	};
 	bool good = false;
 
 	if (!READ_ONCE(ssw_evict_threads))
 		return 0;
-	if (ssw_evict_is_stuck(memcg)) {
-		why = SSW_FB_EVICT_STUCK;
+	if (ssw_evict_is_stuck(&memcg->evict)) {
+		w.wait.why = SSW_FB_EVICT_STUCK;
 	} else if (ssw_evict_limit(memcg) && ssw_evict_may_wait(gfp_mask) &&
 		   (high || nr_pages <= SWAP_CLUSTER_MAX)) {
-		if (trace_scaleswap_evict_wait_enabled())
-			start = local_clock();
 		/* Pages that only this CPU knows of */
 		lru_add_drain();
 		atomic_inc(&memcg->evict.waits);
-		fs_reclaim_acquire(gfp_mask);
-		good = ssw_evict_sleep(&w, &why);
-		fs_reclaim_release(gfp_mask);
-		trace_scaleswap_evict_wait(cgroup_ino(memcg->css.cgroup), nr_pages,
-					   good ? SSW_NR_FALLBACKS : why,
-					   start ? local_clock() - start : 0);
+		good = ssw_evict_wait(&w.wait);
 	}
-	if (good)
-		ssw_stat_add(SSW_EVICT_WAITS, 1);
-	else
-		ssw_fallback(raw_smp_processor_id(), why, 0);
+	ssw_evict_waited(&w.wait, nr_pages, good);
 	return good ? nr_pages : 0;
 }
 
@@ -529,18 +681,40 @@ unsigned long __scaleswap_evict_wait(struct mem_cgroup *memcg, unsigned long nr_
  * __scaleswap_evict_last - wait for what evictors hold, before a memcg is out of memory
  * @memcg: the memcg, of which reclaim has freed nothing
  * @nr_pages: pages to be charged
+ * @gfp_mask: of the charge
  *
  * Context: process context, may sleep, evict/wait_ms at most.
  * Return: @nr_pages if there is room, or 0.
  */
-unsigned long __scaleswap_evict_last(struct mem_cgroup *memcg, unsigned long nr_pages)
+unsigned long __scaleswap_evict_last(struct mem_cgroup *memcg, unsigned long nr_pages,
+				     gfp_t gfp_mask)
 {
-	struct ssw_evict_wait w = { .memcg = memcg, .nr_pages = nr_pages, .held = true };
-	enum ssw_fallback why;
+	struct ssw_memcg_wait w = {
+		.wait.target = &memcg->evict,
+		.wait.freed = atomic_long_read(&memcg->evict.freed),
+		.wait.over = ssw_memcg_wait_over,
+		.wait.gfp_mask = gfp_mask,
+		.wait.held = true,
+		.nr_pages = nr_pages,
+	};
 
-	if (!ssw_evict_in_flight(memcg))
+	if (!ssw_evict_in_flight(&memcg->evict) || !ssw_evict_may_wait(gfp_mask))
 		return 0;
-	return ssw_evict_sleep(&w, &why) ? nr_pages : 0;
+	return ssw_evict_wait(&w.wait) ? nr_pages : 0;
+}
+
+/**
+ * ssw_evict_target_init - initialize what evictors need to know
+ * @t: of a memcg or node
+ * @nid: the node, or %NUMA_NO_NODE
+ *
+ * Context: any.
+ */
+void ssw_evict_target_init(struct scaleswap_evict_target *t, int nid)
+{
+	t->nid = nid;
+	INIT_LIST_HEAD(&t->queue);
+	init_waitqueue_head(&t->waiters);
 }
 
 /**
@@ -549,6 +723,5 @@ unsigned long __scaleswap_evict_last(struct mem_cgroup *memcg, unsigned long nr_
  */
 void __scaleswap_evict_init(struct mem_cgroup *memcg)
 {
-	INIT_LIST_HEAD(&memcg->evict.queue);
-	init_waitqueue_head(&memcg->evict.waiters);
+	ssw_evict_target_init(&memcg->evict, NUMA_NO_NODE);
 }

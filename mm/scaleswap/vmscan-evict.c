@@ -9,6 +9,7 @@
 #ifdef CONFIG_SCALESWAP_EVICTOR
 
 #include <linux/blkdev.h>
+#include <linux/freezer.h>
 #include <linux/sched/clock.h>
 
 #include "evict.h"
@@ -19,6 +20,11 @@ static unsigned int shrink_folio_list(struct list_head *folio_list, struct pglis
 				      bool ignore_references);
 static unsigned int move_folios_to_lru(struct lruvec *lruvec, struct list_head *list);
 static unsigned long do_try_to_free_pages(struct zonelist *zonelist, struct scan_control *sc);
+static void shrink_node(pg_data_t *pgdat, struct scan_control *sc);
+static void snapshot_refaults(struct mem_cgroup *target_memcg, pg_data_t *pgdat);
+#ifdef CONFIG_LRU_GEN
+static bool ssw_gen_has_ttl(void);
+#endif
 
 /* The pipeline that reclaim holds folios in, if it does */
 static struct scaleswap_pipe *ssw_pipe_of(const struct scan_control *sc)
@@ -139,7 +145,7 @@ static unsigned long scaleswap_pipe_submit(struct lruvec *lruvec, struct scan_co
 	batch->nr_pages += seg->nr_taken;
 	/* The caller takes off all that it has isolated. */
 	mod_node_page_state(lruvec_pgdat(lruvec), NR_ISOLATED_ANON, seg->nr_taken);
-	ssw_evict_hold(seg->memcg, seg->nr_taken);
+	ssw_evict_hold(seg->memcg, lruvec_pgdat(lruvec)->node_id, seg->nr_taken);
 	ssw_stat_add(SSW_EVICT_HELD, seg->nr_taken);
 	return nr_held;
 }
@@ -186,7 +192,7 @@ static void ssw_seg_shrink(struct scaleswap_pipe *pipe, struct ssw_seg *seg, boo
 	if (!nr)
 		return;
 	pipe->vain = 0;
-	ssw_evict_freed(seg->memcg, nr, 0);
+	ssw_evict_freed(seg->memcg, pgdat->node_id, nr, 0);
 }
 
 /* As evict_folios() does: folios that reclaim did not want are not of the oldest generation. */
@@ -225,7 +231,7 @@ static void ssw_seg_put_back(struct scaleswap_pipe *pipe, struct ssw_seg *seg)
 	spin_unlock_irq(&seg->lruvec->lru_lock);
 	ssw_stat_add(SSW_EVICT_BACK, nr);
 	pipe->vain += nr;
-	ssw_evict_freed(seg->memcg, 0, nr);
+	ssw_evict_freed(seg->memcg, lruvec_pgdat(seg->lruvec)->node_id, 0, nr);
 }
 
 static void ssw_seg_end(struct ssw_seg *seg)
@@ -234,7 +240,7 @@ static void ssw_seg_end(struct ssw_seg *seg)
 	if (!lru_gen_enabled())
 		lru_note_cost(seg->lruvec, false, seg->nr_io, seg->nr_taken - seg->nr_freed);
 	mod_node_page_state(lruvec_pgdat(seg->lruvec), NR_ISOLATED_ANON, -(long)seg->nr_taken);
-	ssw_evict_hold(seg->memcg, -(long)seg->nr_taken);
+	ssw_evict_hold(seg->memcg, lruvec_pgdat(seg->lruvec)->node_id, -(long)seg->nr_taken);
 	if (seg->memcg)
 		css_put(&seg->memcg->css);
 }
@@ -407,7 +413,9 @@ static bool ssw_pipe_has_too_much(struct scaleswap_pipe *pipe, struct lruvec *lr
 {
 	struct lruvec *mlruvec = scaleswap_memcg_lruvec(lruvec);
 	unsigned long old = lruvec_lru_size(mlruvec, LRU_INACTIVE_ANON, MAX_NR_ZONES - 1);
-	unsigned int evictors = target ? READ_ONCE(target->evict.evictors) : 1;
+	struct scaleswap_evict_target *t = target ? &target->evict :
+					   ssw_node_target(lruvec_pgdat(lruvec)->node_id);
+	unsigned int evictors = t ? READ_ONCE(t->evictors) : 1;
 
 	return ssw_pipe_has(pipe, mlruvec) > max(old / 8 / max(evictors, 1), SWAP_CLUSTER_MAX);
 }
@@ -438,16 +446,11 @@ static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
 
 /* --- who evicts ------------------------------------------------------------------------ */
 
-/*
- * Reclaim pages once. Anonymous memory and shmem is held in the pipeline, page cache is freed.
- *
- * Return: pages that were freed or are held; 0 if there was nothing to evict.
- */
-static unsigned long ssw_evict_once(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg,
-				    unsigned long nr_pages, bool proactive)
+/* What an evictor is to reclaim of a memcg, or of all */
+static struct scan_control ssw_evict_control(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg,
+					     unsigned long nr_pages)
 {
-	unsigned long nr, freed, held = pipe->taken;
-	struct scan_control sc = {
+	return (struct scan_control) {
 		.nr_to_reclaim = max(nr_pages, SWAP_CLUSTER_MAX),
 		.gfp_mask = GFP_KERNEL | (GFP_HIGHUSER_MOVABLE & ~GFP_RECLAIM_MASK),
 		.reclaim_idx = MAX_NR_ZONES - 1,
@@ -456,20 +459,39 @@ static unsigned long ssw_evict_once(struct scaleswap_pipe *pipe, struct mem_cgro
 		.may_writepage = !laptop_mode,
 		.may_unmap = 1,
 		.may_swap = 1,
-		.proactive = proactive,
 		.reclaim_state.pipe = pipe,
 	};
+}
 
-	set_task_reclaim_state(current, &sc.reclaim_state);
-	nr = do_try_to_free_pages(node_zonelist(numa_node_id(), sc.gfp_mask), &sc);
-	set_task_reclaim_state(current, NULL);
-	/* What is held counts when it is freed. */
-	freed = nr - min(nr, pipe->taken - held);
+/* Of @nr pages that reclaim has counted, count those that are freed. Others are held. */
+static void ssw_evict_count(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg, int nid,
+			    unsigned long nr, unsigned long held)
+{
+	unsigned long freed = nr - min(nr, held);
+
 	pipe->freed += freed;
 	if (freed) {
 		pipe->vain = 0;
-		ssw_evict_freed(memcg, freed, 0);
+		ssw_evict_freed(memcg, nid, freed, 0);
 	}
+}
+
+/*
+ * Reclaim pages once. Anonymous memory and shmem is held in the pipeline, page cache is freed.
+ *
+ * Return: pages that were freed or are held; 0 if there was nothing to evict.
+ */
+static unsigned long ssw_evict_once(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg,
+				    unsigned long nr_pages, bool proactive)
+{
+	struct scan_control sc = ssw_evict_control(pipe, memcg, nr_pages);
+	unsigned long nr, held = pipe->taken;
+
+	sc.proactive = proactive;
+	set_task_reclaim_state(current, &sc.reclaim_state);
+	nr = do_try_to_free_pages(node_zonelist(numa_node_id(), sc.gfp_mask), &sc);
+	set_task_reclaim_state(current, NULL);
+	ssw_evict_count(pipe, memcg, NUMA_NO_NODE, nr, pipe->taken - held);
 	return nr;
 }
 
@@ -486,6 +508,81 @@ unsigned long ssw_evict_some(struct scaleswap_pipe *pipe, struct mem_cgroup *mem
 			     unsigned long nr_pages)
 {
 	return ssw_evict_once(pipe, memcg, nr_pages, false);
+}
+
+/**
+ * ssw_evict_node_is_kswapds - check whether nodes are left to kswapd
+ *
+ * kswapd decides what is out of memory by lru_gen/min_ttl_ms. That is not for evictors.
+ *
+ * Context: any.
+ * Return: true while that is set.
+ */
+bool ssw_evict_node_is_kswapds(void)
+{
+#ifdef CONFIG_LRU_GEN
+	return lru_gen_enabled() && ssw_gen_has_ttl();
+#else
+	return false;
+#endif
+}
+
+/**
+ * ssw_evict_node_begin - prepare to evict from a node
+ * @nid: the node
+ *
+ * Context: an evictor; may sleep.
+ */
+void ssw_evict_node_begin(int nid)
+{
+	struct mem_cgroup *memcg;
+
+	/* With active and inactive lists, shrink_node_memcgs() does so. */
+	if (!lru_gen_enabled())
+		return;
+	for (memcg = mem_cgroup_iter(NULL, NULL, NULL); memcg;
+	     memcg = mem_cgroup_iter(NULL, memcg, NULL)) {
+		mem_cgroup_calculate_protection(NULL, memcg);
+		cond_resched();
+	}
+}
+
+/**
+ * ssw_evict_node_some - evict some pages of a node, as reclaim by a task does
+ * @pipe: the pipeline of the calling task
+ * @nid: the node
+ * @nr_pages: how many
+ *
+ * Other than a task, it leaves memory.low alone. If that is all there is, tasks reclaim.
+ *
+ * Context: an evictor; sleeps.
+ * Return: pages that were freed or are held. 0 if there was nothing to evict.
+ */
+unsigned long ssw_evict_node_some(struct scaleswap_pipe *pipe, int nid, unsigned long nr_pages)
+{
+	struct scan_control sc = ssw_evict_control(pipe, NULL, nr_pages);
+	unsigned long held = pipe->taken;
+
+	set_task_reclaim_state(current, &sc.reclaim_state);
+retry:
+	do {
+		sc.nr_scanned = 0;
+		shrink_node(NODE_DATA(nid), &sc);
+		if (sc.nr_reclaimed >= sc.nr_to_reclaim)
+			break;
+		if (sc.priority < DEF_PRIORITY - 2)
+			sc.may_writepage = 1;
+	} while (--sc.priority >= 0 && !freezing(current));
+	/* As in do_try_to_free_pages(): others may have taken all memcgs. */
+	if (!sc.nr_reclaimed && !sc.memcg_full_walk) {
+		sc.priority = DEF_PRIORITY;
+		sc.memcg_full_walk = 1;
+		goto retry;
+	}
+	snapshot_refaults(NULL, NODE_DATA(nid));
+	set_task_reclaim_state(current, NULL);
+	ssw_evict_count(pipe, NULL, nid, sc.nr_reclaimed, pipe->taken - held);
+	return sc.nr_reclaimed;
 }
 
 /**

@@ -99,6 +99,14 @@ static inline bool scaleswap_inactive_is_low(struct lruvec *lruvec, struct scan_
 	return inactive_is_low(lruvec, LRU_INACTIVE_ANON) || ssw_lists_are_low(lruvec, sc);
 }
 
+#if defined(CONFIG_SCALESWAP_EVICTOR) && defined(CONFIG_LRU_GEN)
+/* Check whether kswapd is to find out that there is not enough memory. */
+static bool ssw_gen_has_ttl(void)
+{
+	return READ_ONCE(lru_gen_min_ttl);
+}
+#endif
+
 #ifdef CONFIG_SCALESWAP_LRU
 
 /* How many pages to scan of each list */

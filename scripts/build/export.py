@@ -127,11 +127,13 @@ PIECES = (
      "x86/mm: flush TLBs of a batch without waiting",
      "arch_tlbbatch_flush() spins until each CPU has flushed. Let its caller go on\n"
      "meanwhile, and learn by a count when the last CPU has."),
-    (5, ("mm/scaleswap/evict", "mm/scaleswap/vmscan-evict", "include/linux/scaleswap_evict.h"),
+    (5, ("mm/scaleswap/evict", "mm/scaleswap/vmscan-evict", "mm/scaleswap/page_alloc-evict",
+         "include/linux/scaleswap_evict.h"),
      "mm/scaleswap: evict in batches",
      "Unmap pages, flush, write and free them in batches, with several on their\n"
      "way at a time. Kernel threads do so for memcgs that are nearly at a limit,\n"
-     "and tasks that are at it wait for them. A file in debugfs has a task do so."),
+     "and for nodes that have little memory, and tasks that need memory wait for\n"
+     "them. A file in debugfs has a task do so."),
     (9, ("tools/mm/",),
      "tools/mm: add the scaleswap tool",
      "Set up one swap area a core, show how they are used, take them down."),

@@ -68,15 +68,20 @@ TRACE_EVENT(scaleswap_fallback,
 		  __entry->order)
 );
 
-/* A task waited for evictors at a limit of a memcg; reason is why it has to reclaim, or none. */
+/*
+ * A task waited for evictors: at a limit of a memcg, or for memory of a node; the other one is 0 or
+ * -1. The reason is why it has to reclaim, or none.
+ */
 TRACE_EVENT(scaleswap_evict_wait,
 
-	TP_PROTO(unsigned long ino, unsigned long nr_pages, unsigned int reason, u64 ns),
+	TP_PROTO(unsigned long ino, int nid, unsigned long nr_pages,
+		 unsigned int reason, u64 ns),
 
-	TP_ARGS(ino, nr_pages, reason, ns),
+	TP_ARGS(ino, nid, nr_pages, reason, ns),
 
 	TP_STRUCT__entry(
 		__field(unsigned long, ino)
+		__field(int, nid)
 		__field(unsigned long, nr_pages)
 		__field(unsigned int, reason)
 		__field(u64, ns)
@@ -84,12 +89,14 @@ TRACE_EVENT(scaleswap_evict_wait,
 
 	TP_fast_assign(
 		__entry->ino = ino;
+		__entry->nid = nid;
 		__entry->nr_pages = nr_pages;
 		__entry->reason = reason;
 		__entry->ns = ns;
 	),
 
-	TP_printk("cgroup=%lu pages=%lu reason=%s ns=%llu", __entry->ino, __entry->nr_pages,
+	TP_printk("cgroup=%lu node=%d pages=%lu reason=%s ns=%llu", __entry->ino, __entry->nid,
+		  __entry->nr_pages,
 		  __print_symbolic(__entry->reason,
 				   SSW_FALLBACKS(ssw_trace_fb_name)
 				   { SSW_NR_FALLBACKS, "none" }),

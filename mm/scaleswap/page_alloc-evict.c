@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: allocations that have evictors free memory, and wait for it.
+ *
+ * mm/page_alloc.c includes this file, which uses its static functions. See evictnode.c.
+ */
+
+#ifdef CONFIG_SCALESWAP_EVICTOR
+
+#include "evict.h"
+#include "internal.h"
+
+static struct page *get_page_from_freelist(gfp_t gfp_mask, unsigned int order, int alloc_flags,
+					   const struct alloc_context *ac);
+
+/* Have evictors look at the nodes that an allocation may use and that lack memory. */
+static void ssw_evict_nodes(const struct alloc_context *ac)
+{
+	pg_data_t *last_pgdat = NULL;
+	struct zoneref *z;
+	struct zone *zone;
+
+	/* Pairs with the barrier in ssw_evict_done(): it sees what was allocated, or is asked. */
+	smp_mb();
+	for_each_zone_zonelist_nodemask(zone, z, ac->zonelist, ac->highest_zoneidx, ac->nodemask) {
+		int nid = zone_to_nid(zone);
+
+		if (!managed_zone(zone) || zone->zone_pgdat == last_pgdat)
+			continue;
+		last_pgdat = zone->zone_pgdat;
+		if (ssw_node_serves(nid, ac->highest_zoneidx) && ssw_node_is_due(nid))
+			ssw_evict_request(ssw_node_target(nid));
+	}
+}
+
+/*
+ * An allocation has found a zone to be below its high watermark, or that was so a short time ago.
+ * Have evictors begin, if there is little in all others, too, that it may use: what is free
+ * elsewhere is to be used first.
+ */
+static void scaleswap_evict_mark_zone(struct zone *below, const struct alloc_context *ac,
+				      unsigned int alloc_flags)
+{
+	struct scaleswap_evict_target *t;
+	long room = 0, gap = 0;
+	struct zoneref *z;
+	struct zone *zone;
+
+	if (!scaleswap_evict_on() || !(alloc_flags & ALLOC_KSWAPD))
+		return;
+	t = ssw_node_target(zone_to_nid(below));
+	/* Evictors that are at it see by themselves whether there is to be another one. */
+	if (!t || !list_empty_careful(&t->queue) || ssw_evict_is_stuck(t))
+		return;
+	for_each_zone_zonelist_nodemask(zone, z, ac->zonelist, ac->highest_zoneidx, ac->nodemask) {
+		if (managed_zone(zone) && ssw_zone_room(zone, ac->highest_zoneidx, &room, &gap))
+			return;
+	}
+	if (room < gap)
+		ssw_evict_nodes(ac);
+}
+
+/* An allocation has found no zone above its low watermark, and wakes kswapd. */
+static void scaleswap_evict_low(const struct alloc_context *ac)
+{
+	if (scaleswap_evict_on())
+		ssw_evict_nodes(ac);
+}
+
+/**
+ * struct ssw_alloc_wait - an allocation that waits
+ * @wait: until it has a page
+ * @order: of the allocation
+ * @alloc_flags: of the allocation
+ * @ac: of the allocation
+ */
+struct ssw_alloc_wait {
+	struct ssw_evict_wait wait;
+	unsigned int order;
+	unsigned int alloc_flags;
+	const struct alloc_context *ac;
+};
+
+static bool ssw_alloc_wait_over(const struct ssw_evict_wait *wait)
+{
+	const struct ssw_alloc_wait *w = container_of(wait, struct ssw_alloc_wait, wait);
+	const struct alloc_context *ac = w->ac;
+	struct zoneref *z;
+	struct zone *zone;
+
+	for_each_zone_zonelist_nodemask(zone, z, ac->zonelist, ac->highest_zoneidx, ac->nodemask) {
+		if (cpusets_enabled() && (w->alloc_flags & ALLOC_CPUSET) &&
+		    !__cpuset_zone_allowed(zone, wait->gfp_mask))
+			continue;
+		if (managed_zone(zone) &&
+		    zone_watermark_ok(zone, w->order,
+				      wmark_pages(zone, w->alloc_flags & ALLOC_WMARK_MASK),
+				      ac->highest_zoneidx, w->alloc_flags))
+			return true;
+	}
+	return false;
+}
+
+/* Wait for a page, as long as there is time. */
+static struct page *ssw_alloc_wait(struct ssw_alloc_wait *w)
+{
+	struct page *page;
+
+	while (ssw_evict_wait(&w->wait)) {
+		page = get_page_from_freelist(w->wait.gfp_mask, w->order, w->alloc_flags, w->ac);
+		if (page)
+			return page;
+		/* Others have taken it, or it is not for this allocation. */
+		w->wait.left -= 1 - schedule_timeout_killable(1);
+	}
+	return NULL;
+}
+
+/*
+ * Choose the node to wait for, of those that an allocation may use: the nearest one of which
+ * evictors can free something. NULL if there is none; *@why is set if all are stuck.
+ */
+static struct scaleswap_evict_target *ssw_alloc_target(const struct alloc_context *ac,
+						       enum ssw_fallback *why)
+{
+	struct zoneref *z;
+	struct zone *zone;
+
+	for_each_zone_zonelist_nodemask(zone, z, ac->zonelist, ac->highest_zoneidx, ac->nodemask) {
+		int nid = zone_to_nid(zone);
+
+		if (!managed_zone(zone) || !ssw_node_serves(nid, ac->highest_zoneidx))
+			continue;
+		if (!ssw_evict_is_stuck(ssw_node_target(nid)))
+			return ssw_node_target(nid);
+		*why = SSW_FB_EVICT_STUCK;
+	}
+	return NULL;
+}
+
+/* Wait for a page of the nearest node, or of another one if nothing of that can be freed. */
+static struct page *ssw_alloc_wait_any(struct ssw_alloc_wait *w)
+{
+	struct scaleswap_evict_target *t;
+	struct page *page;
+
+	while ((t = ssw_alloc_target(w->ac, &w->wait.why))) {
+		w->wait.target = t;
+		w->wait.freed = atomic_long_read(&t->freed);
+		page = ssw_alloc_wait(w);
+		if (page || w->wait.why != SSW_FB_EVICT_STUCK)
+			return page;
+	}
+	return NULL;
+}
+
+/*
+ * Wait for a page, instead of reclaim. Return NULL if the task has to reclaim; why is counted.
+ */
+static struct page *scaleswap_evict_page(gfp_t gfp_mask, unsigned int order,
+					 unsigned int alloc_flags, const struct alloc_context *ac)
+{
+	struct ssw_alloc_wait w = {
+		.wait.over = ssw_alloc_wait_over,
+		.wait.gfp_mask = gfp_mask,
+		.wait.why = SSW_FB_EVICT_UNFIT,
+		.order = order,
+		.alloc_flags = alloc_flags,
+		.ac = ac,
+	};
+	struct page *page = NULL;
+
+	if (!scaleswap_evict_on() || !READ_ONCE(ssw_evict_threads))
+		return NULL;
+	if (!order && ssw_evict_may_wait(gfp_mask)) {
+		/* Pages that only this CPU knows of */
+		lru_add_drain();
+		page = ssw_alloc_wait_any(&w);
+	}
+	ssw_evict_waited(&w.wait, 1 << order, page);
+	return page;
+}
+
+/*
+ * Reclaim has freed nothing: wait for what evictors hold, before the system is out of memory.
+ * Return NULL if they hold nothing, or there is no page after that.
+ */
+static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order,
+					      unsigned int alloc_flags,
+					      const struct alloc_context *ac)
+{
+	struct ssw_alloc_wait w = {
+		.wait.over = ssw_alloc_wait_over,
+		.wait.gfp_mask = gfp_mask,
+		.wait.held = true,
+		.order = order,
+		.alloc_flags = alloc_flags,
+		.ac = ac,
+	};
+	pg_data_t *last_pgdat = NULL;
+	bool waited = false;
+	struct zoneref *z;
+	struct zone *zone;
+
+	if (!scaleswap_evict_on() || !ssw_evict_may_wait(gfp_mask))
+		return NULL;
+	for_each_zone_zonelist_nodemask(zone, z, ac->zonelist, ac->highest_zoneidx, ac->nodemask) {
+		struct scaleswap_evict_target *t = ssw_node_target(zone_to_nid(zone));
+
+		if (!t || zone->zone_pgdat == last_pgdat)
+			continue;
+		last_pgdat = zone->zone_pgdat;
+		if (!ssw_evict_in_flight(t))
+			continue;
+		w.wait.target = t;
+		waited = true;
+		if (ssw_evict_wait(&w.wait))
+			break;
+	}
+	return waited ? get_page_from_freelist(gfp_mask, order, alloc_flags, ac) : NULL;
+}
+
+#else /* CONFIG_SCALESWAP_EVICTOR */
+
+static inline void scaleswap_evict_mark_zone(struct zone *below, const struct alloc_context *ac,
+					     unsigned int alloc_flags)
+{
+}
+
+static inline void scaleswap_evict_low(const struct alloc_context *ac)
+{
+}
+
+static inline struct page *scaleswap_evict_page(gfp_t gfp_mask, unsigned int order,
+						unsigned int alloc_flags,
+						const struct alloc_context *ac)
+{
+	return NULL;
+}
+
+static inline struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order,
+						     unsigned int alloc_flags,
+						     const struct alloc_context *ac)
+{
+	return NULL;
+}
+
+#endif /* CONFIG_SCALESWAP_EVICTOR */
