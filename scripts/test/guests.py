@@ -38,7 +38,11 @@ GUESTS = {
                   tests="evict lru_gen:turned_on evict"),
     # the pool of evictors, in the same way
     "pool": dict(cpus=4, nodes=1, append="scaleswap=on", debug=dict(mem=1024),
-                 tests="evict_pool lru_gen:turned_on evict_pool"),
+                 tests="evict_pool evict_node:before_kswapd lru_gen:turned_on evict_pool "
+                 "evict_node:before_kswapd"),
+    # the pool where the memory of nodes is short
+    "node": dict(cpus=4, nodes=2, mem=768, append="scaleswap=on", debug=dict(nodes=1),
+                 tests="evict_node lru_gen:turned_on evict_node"),
     # the pages that faults wait for: private queues, and poll queues for bios. fault_device last:
     # the area of a drive that it removes stays, and takes pages that never get out
     "fault": dict(cpus=4, nodes=1, append="scaleswap=on nvme.poll_queues=2 "

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The pool of evictors where the memory of a node is short: it is freed by kernel threads, before
+ * tasks need it, and only where tasks would have to reclaim else.
+ */
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+#include "cg_util.h"
+
+#define EVICT	SSW_SYS "/evict/"
+#define TTL	"/sys/kernel/mm/lru_gen/min_ttl_ms"
+#define BOOST	"/proc/sys/vm/watermark_boost_factor"
+#define SCALE	"/proc/sys/vm/watermark_scale_factor"
+#define GROUP	"ssw-node"
+/* The longest wait that can be set; no test is to depend on how fast its host is. */
+#define PATIENT	"10000"
+#define NODE1	"/sys/devices/system/node/node1"
+/* linux/mempolicy.h */
+#define MPOL_BIND	2
+
+FIXTURE(evict_node) { long long threads, wait_ms, boost, scale; };
+
+/* A process that has locked memory, so that others have little */
+static pid_t ballast;
+
+static void put_in(const char *path, long long value)
+{
+	char val[24];
+
+	snprintf(val, sizeof(val), "%lld", value);
+	ssw_write(path, val);
+}
+
+static void put(const char *file, long long value)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), EVICT "%s", file);
+	put_in(path, value);
+}
+
+FIXTURE_SETUP(evict_node)
+{
+	const char *why = ssw_start(SSW_NEED_ON | SSW_NEED_DIR);
+
+	if (why)
+		SKIP(return, "%s", why);
+	self->threads = ssw_num(EVICT "threads");
+	self->wait_ms = ssw_num(EVICT "wait_ms");
+	self->boost = ssw_num(BOOST);
+	self->scale = ssw_num(SCALE);
+	if (self->threads < 0)
+		SKIP(return, "a kernel without CONFIG_SCALESWAP_EVICTOR");
+	if (ssw_write(EVICT "threads", "2"))
+		SKIP(return, "not booted with evict");
+	ASSERT_EQ(0, ssw_write(EVICT "wait_ms", PATIENT));
+}
+
+static void ballast_gone(void)
+{
+	if (ballast <= 0)
+		return;
+	kill(ballast, SIGKILL);
+	waitpid(ballast, NULL, 0);
+	ballast = 0;
+}
+
+FIXTURE_TEARDOWN(evict_node)
+{
+	put("threads", self->threads);
+	put("wait_ms", self->wait_ms);
+	ssw_write(TTL, "0");
+	put_in(BOOST, self->boost);
+	put_in(SCALE, self->scale);
+	if (!access(SSW_CG "/" GROUP, F_OK))
+		cg_remove(GROUP);
+	ssw_end();
+}
+
+static long long counter(const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), EVICT "%s", name);
+	return ssw_num(path);
+}
+
+/* How tasks got memory, and what evictors did for it */
+struct ways {
+	long long waits, stuck, late, unfit, killed, stalls, direct, freed, out, kills;
+};
+
+static long long stalls(void)
+{
+	static const char * const zone[] = { "dma", "dma32", "normal", "movable" };
+	long long sum = 0;
+
+	for (size_t i = 0; i < sizeof(zone) / sizeof(*zone); i++) {
+		char name[32];
+		long long n;
+
+		snprintf(name, sizeof(name), "allocstall_%s", zone[i]);
+		n = ssw_vmstat(name);
+		sum += n > 0 ? n : 0;
+	}
+	return sum;
+}
+
+static struct ways ways(void)
+{
+	return (struct ways) {
+		.waits = counter("waits"),
+		.stuck = ssw_stat("fallback/evict_stuck"),
+		.late = ssw_stat("fallback/evict_late"),
+		.unfit = ssw_stat("fallback/evict_unfit"),
+		.killed = ssw_stat("fallback/evict_killed"),
+		.stalls = stalls(),
+		.direct = ssw_vmstat("pgscan_direct"),
+		.freed = counter("freed"),
+		.out = ssw_vmstat("pswpout"),
+		.kills = ssw_vmstat("oom_kill"),
+	};
+}
+
+static struct ways ways_since(struct __test_metadata *_metadata, const struct ways *was)
+{
+	struct ways w = ways();
+
+	w.waits -= was->waits;
+	w.stuck -= was->stuck;
+	w.late -= was->late;
+	w.unfit -= was->unfit;
+	w.killed -= was->killed;
+	w.stalls -= was->stalls;
+	w.direct -= was->direct;
+	w.freed -= was->freed;
+	w.out -= was->out;
+	w.kills -= was->kills;
+	TH_LOG("%lld waits; reclaimed as stuck %lld, late %lld, unfit %lld, killed %lld; %lld stalls, %lld pages scanned",
+	       w.waits, w.stuck, w.late, w.unfit, w.killed, w.stalls, w.direct);
+	TH_LOG("%lld pages out, %lld freed by evictors, %lld killed", w.out, w.freed, w.kills);
+	return w;
+}
+
+/* What evictors held has come to its end, and nothing is isolated: at some time, if they go on. */
+static void settled(struct __test_metadata *_metadata)
+{
+	long long left = -1, isolated = -1;
+
+	ssw_for_looks(i) {
+		ssw_write("/proc/sys/vm/stat_refresh", "1");
+		isolated = ssw_vmstat("nr_isolated_anon");
+		left = counter("held") - counter("freed") - counter("put_back");
+		if (!isolated && !left)
+			break;
+		usleep(20000);
+	}
+	EXPECT_EQ(0, left);
+	EXPECT_EQ(0, isolated);
+}
+
+/*
+ * Evictors have come to an end, and all memory is there again. So what other processes have in swap
+ * comes back; part of it is no process' own.
+ */
+static void leave(struct __test_metadata *_metadata)
+{
+	settled(_metadata);
+	ballast_gone();
+	ssw_swapoff_all();
+}
+
+/* Have a process lock memory until about so many pages are left to others. */
+static void leave_memory(struct __test_metadata *_metadata, long pages)
+{
+	volatile int *done = ssw_shared(sizeof(*done));
+
+	ballast = ssw_fork();
+	ASSERT_LE(0, ballast);
+	if (!ballast) {
+		long long avail;
+
+		for (;;) {
+			avail = ssw_proc_num("/proc/meminfo", "MemAvailable") * 1024 / SSW_PAGE;
+			if (avail <= pages)
+				break;
+			avail -= pages;
+			avail = avail < 4096 ? avail : 4096;
+			if (mmap(NULL, avail * SSW_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE |
+				 MAP_ANONYMOUS | MAP_LOCKED | MAP_POPULATE, -1, 0) == MAP_FAILED)
+				break;
+		}
+		*done = 1;
+		for (;;)
+			pause();
+	}
+	ssw_for_looks(i) {
+		if (*done)
+			break;
+		usleep(20000);
+	}
+	ASSERT_EQ(1, *done);
+	TH_LOG("%lld pages are available",
+	       ssw_proc_num("/proc/meminfo", "MemAvailable") * 1024 / SSW_PAGE);
+}
+
+static long long node_free(int nid)
+{
+	char path[64];
+	long long kb = -1;
+	char line[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", nid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Node %*d MemFree: %lld kB", &kb) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kb * 1024 / SSW_PAGE;
+}
+
+/* Check whether there is as much above the low watermarks as between these and the high ones. */
+static bool has_room(void)
+{
+	long long free = 0, low = 0, high = 0, kept, above, room = 0, gap = 0;
+	FILE *f = fopen("/proc/zoneinfo", "r");
+	char line[256], *last;
+
+	ssw_write("/proc/sys/vm/stat_refresh", "1");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, " pages free %lld", &free) == 1 ||
+		    sscanf(line, " low %lld", &low) == 1 ||
+		    sscanf(line, " high %lld", &high) == 1 || !strstr(line, "protection:"))
+			continue;
+		last = strrchr(line, ',');
+		kept = last ? strtoll(last + 1, NULL, 10) : 0;
+		above = free - kept - low;
+		room += above > 0 ? above : 0;
+		gap += high - low;
+	}
+	if (f)
+		fclose(f);
+	return gap && room >= gap;
+}
+
+/* A process that has pages of its own, and checks and stamps them in turn. */
+static pid_t turns(int cpu, long pages, int rounds)
+{
+	pid_t pid = ssw_fork();
+	char *p;
+
+	if (pid)
+		return pid;
+	ssw_write("/proc/self/oom_score_adj", "1000");
+	ssw_pin(cpu);
+	p = ssw_map(pages, false);
+	if (!p)
+		_exit(8);
+	ssw_stamp(p, pages, 1);
+	for (int i = 1; i <= rounds; i++) {
+		if (ssw_wrong(p, pages, i))
+			_exit(1);
+		ssw_stamp(p, pages, i + 1);
+	}
+	_exit(0);
+}
+
+/* Have @n processes go round their pages, on CPUs with areas. Return the worst of their ends. */
+static int all_turn(const struct ssw_areas *areas, int n, long pages, int rounds)
+{
+	pid_t pid[SSW_MANY];
+	int worst = 0;
+
+	for (int i = 0; i < n; i++)
+		pid[i] = turns(areas->cpu[i % areas->n], pages, rounds);
+	for (int i = 0; i < n; i++) {
+		int status = pid[i] > 0 ? ssw_join(pid[i]) : -1;
+
+		if (status)
+			worst = status;
+	}
+	return worst;
+}
+
+/* No task reclaims that may wait for evictors. All pages come back right. */
+SSW_BODY(evict_node, tasks_wait)
+{
+	const long left = 8192, pages = 8000;
+	struct ssw_areas areas;
+	struct ways w;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 16384, 4));
+	leave_memory(_metadata, left);
+	w = ways();
+	EXPECT_EQ(0, all_turn(&areas, areas.n, pages, 3)) TH_LOG("1: a page is wrong");
+	w = ways_since(_metadata, &w);
+	EXPECT_EQ(0, w.late + w.stuck + w.killed);
+	/* Kernel threads and others that may not wait. */
+	EXPECT_GE(w.unfit, w.stalls);
+	EXPECT_LT(3 * (areas.n * pages - left) / 2, w.freed);
+	EXPECT_EQ(0, w.kills);
+	leave(_metadata);
+}
+
+/* Who needs memory slowly wakes evictors, and neither waits nor wakes kswapd. */
+SSW_BODY(evict_node, before_kswapd)
+{
+	const long left = 6144, pages = 10240, piece = 32;
+	struct ssw_areas areas;
+	long long kswapd, steals;
+	struct member m;
+	struct ways w;
+
+	/* Tasks use up one node first. Then those wake kswapd that need memory of that one. */
+	if (!access(NODE1, F_OK))
+		SKIP(return, "several nodes");
+	ASSERT_EQ(0, ssw_areas_on(&areas, 16384, 1));
+	ASSERT_EQ(0, cg_make(GROUP));
+	/* Nor does anybody else wake it, nor does a CPU take all at a time for its own lists. */
+	put_in(BOOST, 0);
+	put_in(SCALE, 200);
+	leave_memory(_metadata, left);
+	settled(_metadata);
+	m = member_start(GROUP, areas.cpu[0], pages, 1);
+	kswapd = ssw_vmstat("pageoutrun");
+	/* Evictors are counted as kswapd. */
+	steals = ssw_vmstat("pgsteal_kswapd");
+	w = ways();
+	for (long i = 0; i < pages; i += piece) {
+		ASSERT_TRUE(member_part(&m, STAMP, i, piece));
+		ssw_for_looks(j) {
+			if (has_room())
+				break;
+			usleep(1000);
+		}
+	}
+	w = ways_since(_metadata, &w);
+	EXPECT_EQ(kswapd, ssw_vmstat("pageoutrun"));
+	EXPECT_EQ(0, w.waits + w.stalls + w.kills);
+	EXPECT_LT(steals, ssw_vmstat("pgsteal_kswapd")) TH_LOG("evictors have freed nothing");
+	EXPECT_TRUE(member_step(&m, CHECK)) TH_LOG("a page is wrong");
+	member_step(&m, LEAVE);
+	EXPECT_EQ(0, m.status);
+	cg_reclaim(GROUP);
+	EXPECT_EQ(0, cg_remove(GROUP));
+	leave(_metadata);
+}
+
+/* Without evictors the same goes well, and tasks reclaim as ever. */
+SSW_BODY(evict_node, none)
+{
+	const long left = 8192, pages = 8000;
+	struct ssw_areas areas;
+	long long held;
+	struct ways w;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 16384, 4));
+	put("threads", 0);
+	leave_memory(_metadata, left);
+	held = counter("held");
+	w = ways();
+	EXPECT_EQ(0, all_turn(&areas, areas.n, pages, 3)) TH_LOG("1: a page is wrong");
+	w = ways_since(_metadata, &w);
+	EXPECT_EQ(0, w.waits + w.late + w.stuck + w.unfit + w.killed);
+	EXPECT_EQ(held, counter("held"));
+	EXPECT_LT(0, w.out);
+	EXPECT_EQ(0, w.kills);
+	leave(_metadata);
+}
+
+/* While another node has memory, evictors leave a node alone: nothing is swapped out. */
+SSW_BODY(evict_node, other_node_first)
+{
+	const long spare = 8192;
+	long long had[2], free[2];
+	struct ssw_areas areas;
+	struct ways w;
+	long pages;
+	int status;
+
+	if (access(NODE1, F_OK))
+		SKIP(return, "one node");
+	ASSERT_EQ(0, ssw_areas_on(&areas, 16384, 4));
+	ssw_write("/proc/sys/vm/drop_caches", "3");
+	for (int i = 0; i < 2; i++)
+		had[i] = node_free(i);
+	pages = had[0] + spare;
+	if (had[1] < 2 * spare)
+		SKIP(return, "node 1 has %lld free pages", had[1]);
+	w = ways();
+	status = all_turn(&areas, 1, pages, 1);
+	EXPECT_EQ(0, status);
+	for (int i = 0; i < 2; i++)
+		free[i] = node_free(i);
+	TH_LOG("%ld pages on nodes with %lld and %lld free, %lld and %lld after it", pages, had[0],
+	       had[1], free[0], free[1]);
+	w = ways_since(_metadata, &w);
+	EXPECT_EQ(0, w.out);
+	EXPECT_EQ(0, w.waits + w.stalls);
+	leave(_metadata);
+}
+
+/* Tasks that may only use one node wait for its evictors, though another one has memory. */
+SSW_BODY(evict_node, bound_to_a_node)
+{
+	unsigned long mask = 1UL << 1;
+	struct ssw_areas areas;
+	struct ways w;
+	long pages;
+	int status;
+	pid_t pid;
+	char *p;
+
+	if (access(NODE1, F_OK))
+		SKIP(return, "one node");
+	ASSERT_EQ(0, ssw_areas_on(&areas, 30000, 4));
+	ssw_write("/proc/sys/vm/drop_caches", "3");
+	pages = node_free(1) + 8192;
+	w = ways();
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		p = ssw_map(pages, false);
+		if (!p || syscall(SYS_mbind, p, pages * SSW_PAGE, MPOL_BIND, &mask, 64, 0))
+			_exit(9);
+		ssw_stamp(p, pages, 1);
+		if (ssw_wrong(p, pages, 1))
+			_exit(1);
+		_exit(0);
+	}
+	status = ssw_join(pid);
+	EXPECT_EQ(0, status);
+	w = ways_since(_metadata, &w);
+	EXPECT_LT(8192 / 2, w.freed);
+	EXPECT_EQ(0, w.late + w.stuck + w.killed + w.kills);
+	EXPECT_GE(w.unfit, w.stalls);
+	leave(_metadata);
+}
+
+/* Memory that cannot be evicted: nobody waits for ever, and the process is killed that has it. */
+SSW_BODY(evict_node, locked_memory)
+{
+	struct ssw_areas areas;
+	struct ways w;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 1));
+	put("wait_ms", 200);
+	w = ways();
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		ssw_write("/proc/self/oom_score_adj", "1000");
+		if (mlockall(MCL_CURRENT | MCL_FUTURE))
+			_exit(9);
+		for (;;)
+			if (!ssw_map(4096, false))
+				_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		TH_LOG("status %#x", status);
+	w = ways_since(_metadata, &w);
+	EXPECT_EQ(1, w.kills);
+	EXPECT_LT(0, w.stuck + w.late);
+	leave(_metadata);
+}
+
+/* memory.low holds for evictors as for kswapd: they take what is not protected. */
+SSW_BODY(evict_node, protected_group)
+{
+	const long left = 12288, mine = 3000, pages = 4000;
+	struct ssw_areas areas;
+	struct member m;
+	struct ways w;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 16384, 4));
+	ASSERT_EQ(0, cg_make(GROUP));
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.low", 2 * mine * (long long)SSW_PAGE));
+	leave_memory(_metadata, left);
+	m = member_start(GROUP, areas.cpu[0], mine, 1);
+	ASSERT_TRUE(member_step(&m, STAMP));
+	w = ways();
+	EXPECT_EQ(0, all_turn(&areas, areas.n, pages, 2)) TH_LOG("1: a page is wrong");
+	w = ways_since(_metadata, &w);
+	EXPECT_LT(0, w.freed);
+	EXPECT_EQ(0, cg(GROUP, "memory.swap.current", NULL));
+	EXPECT_TRUE(member_step(&m, CHECK)) TH_LOG("a page is wrong");
+	member_step(&m, LEAVE);
+	EXPECT_EQ(0, m.status);
+	cg_reclaim(GROUP);
+	EXPECT_EQ(0, cg_remove(GROUP));
+	leave(_metadata);
+}
+
+/* min_ttl_ms is kswapd's: evictors leave nodes to it while it is set. */
+SSW_BODY(evict_node, working_set_is_kept)
+{
+	const long left = 8192, pages = 8000;
+	struct ssw_areas areas;
+	char enabled[16] = "";
+	long long held;
+	struct ways w;
+
+	if (ssw_read("/sys/kernel/mm/lru_gen/enabled", enabled, sizeof(enabled)) ||
+	    !strtol(enabled, NULL, 16))
+		SKIP(return, "generations are off");
+	ASSERT_EQ(0, ssw_areas_on(&areas, 16384, 4));
+	leave_memory(_metadata, left);
+	ASSERT_EQ(0, ssw_write(TTL, "1"));
+	held = counter("held");
+	w = ways();
+	EXPECT_EQ(0, all_turn(&areas, areas.n, pages, 1)) TH_LOG("1: a page is wrong");
+	w = ways_since(_metadata, &w);
+	EXPECT_EQ(0, w.waits);
+	EXPECT_EQ(held, counter("held"));
+	EXPECT_LT(0, w.out);
+	ssw_write(TTL, "0");
+	leave(_metadata);
+}
+
+TEST_HARNESS_MAIN
