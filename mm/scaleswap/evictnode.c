@@ -11,9 +11,9 @@
  * Without evictors, kswapd begins when the zones that an allocation may use are below their low
  * watermarks. A task that finds them below their min watermarks reclaims.
  *
- * - Evictors begin when less can be allocated from these zones until kswapd is woken than what is
- *   between their low and high watermarks. They free as much of each node, and two batches more. So
- *   kswapd is woken only if they are too slow.
+ * - Evictors begin when less can be allocated from these zones, until kswapd is woken, than half of
+ *   what is between their low and high watermarks. They free as much of each node, and two batches
+ *   more. So about as much is free as with kswapd, which is woken only if they are too slow.
  * - All zones count, and those of other nodes, since tasks use up what is free there first.
  * - A boosted watermark does not count: kswapd answers that, by reclaim without swap.
  * - There is one evictor at first, and there are the more, the nearer the node is to its min
@@ -34,7 +34,7 @@
 
 /* What allocations may use that evictors serve */
 #define SSW_NODE_IDX	ZONE_MOVABLE
-/* Pages that evictors free above what is to be there */
+/* Pages that evictors free above what is to be there, at most */
 #define SSW_NODE_ABOVE	(2 * SSW_BATCH_PAGES)
 /* A zone with so many times the pages between its watermarks needs no others to be looked at */
 #define SSW_NODE_PLENTY	8
@@ -111,7 +111,7 @@ bool ssw_zone_room(struct zone *zone, enum zone_type highest_zoneidx, long *room
 	return above > SSW_NODE_PLENTY * (high - low);
 }
 
-/* How many pages are to be freed of a node, to have so many above what is to be there */
+/* How many pages are to be freed of a node, to have up to @above more than what is to be there */
 static long ssw_node_lacks(int nid, long above)
 {
 	long room = 0, gap = 0;
@@ -119,7 +119,7 @@ static long ssw_node_lacks(int nid, long above)
 
 	for (zone = ssw_node_zone(nid, NULL); zone; zone = ssw_node_zone(nid, zone))
 		ssw_zone_room(zone, SSW_NODE_IDX, &room, &gap);
-	return gap ? gap + above - room : 0;
+	return gap ? gap / 2 + min(above, gap) - room : 0;
 }
 
 /**

@@ -56,7 +56,7 @@ static void scaleswap_evict_mark_zone(struct zone *below, const struct alloc_con
 		if (managed_zone(zone) && ssw_zone_room(zone, ac->highest_zoneidx, &room, &gap))
 			return;
 	}
-	if (room < gap)
+	if (room < gap / 2)
 		ssw_evict_nodes(ac);
 }
 
