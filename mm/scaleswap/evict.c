@@ -340,8 +340,10 @@ static int __init ssw_evict_init(void)
 		pr_warn("not all evictors could be started; see evict/threads\n");
 	dir = debugfs_lookup("scaleswap", NULL);
 	debugfs_create_file("evict", 0200, dir, NULL, &ssw_evict_fops);
-	if (IS_ENABLED(CONFIG_FAULT_INJECTION_DEBUG_FS))
+	if (IS_ENABLED(CONFIG_FAULT_INJECTION_DEBUG_FS)) {
 		debugfs_create_u32("evict_delay_ms", 0600, dir, &ssw_evict_delay_ms);
+		debugfs_create_bool("evict_pause", 0600, dir, &ssw_evict_paused);
+	}
 	dput(dir);
 	return 0;
 }

@@ -94,6 +94,8 @@ static struct cpumask ssw_evict_cpumask;
 /* Evictors that are not idle */
 atomic_t ssw_evict_awake;
 unsigned int ssw_evict_batch __read_mostly = SSW_BATCH_PAGES;
+/* For tests: evictors take nothing while it is set. */
+bool ssw_evict_paused;
 
 /* --- evictors ------------------------------------------------------------------------ */
 
@@ -144,7 +146,7 @@ static bool ssw_evict_turn(struct ssw_evictor *ev, struct scaleswap_evict_target
 
 	if (t->nid != NUMA_NO_NODE)
 		ssw_evict_node_begin(t->nid);
-	while (!freezing(current)) {
+	while (!freezing(current) && !READ_ONCE(ssw_evict_paused)) {
 		unsigned long over = ssw_evict_over(t), held = ssw_evict_in_flight(t);
 		unsigned long nr, freed = atomic_long_read(&t->freed);
 
@@ -178,7 +180,9 @@ static bool ssw_evict_turn(struct ssw_evictor *ev, struct scaleswap_evict_target
 /* Choose a memcg or node for an evictor. NULL if there is nothing for it to do. */
 static struct scaleswap_evict_target *ssw_evictor_next(struct ssw_evictor *ev)
 {
-	return ev->id < READ_ONCE(ssw_evict_threads) ? ssw_evict_next(ev->nid) : NULL;
+	if (ev->id >= READ_ONCE(ssw_evict_threads) || READ_ONCE(ssw_evict_paused))
+		return NULL;
+	return ssw_evict_next(ev->nid);
 }
 
 /* Sleep until there is something to do. Return what it is, or NULL to look again. */

@@ -13,6 +13,7 @@
 #include "fault_util.h"
 
 #define EVICT	SSW_SYS "/evict/"
+#define PAUSE	"/sys/kernel/debug/scaleswap/evict_pause"
 #define GROUP	"ssw-pool"
 /* The longest wait that can be set; no test is to depend on how fast its host is. */
 #define PATIENT	"10000"
@@ -45,6 +46,7 @@ static void put(const char *file, long long value)
 
 FIXTURE_TEARDOWN(evict_pool)
 {
+	ssw_write(PAUSE, "N");
 	put("threads", self->threads);
 	put("wait_ms", self->wait_ms);
 	ssw_write(EVICT "cpus", "\n");
@@ -282,6 +284,34 @@ SSW_BODY(evict_pool, none)
 	EXPECT_EQ(0, w.waits + w.late + w.stuck + w.unfit + w.killed);
 	EXPECT_EQ(held, counter("held"));
 	leave(_metadata);
+}
+
+/* Evictors that do nothing: tasks wait in vain, reclaim, and count why. It ends well. */
+SSW_BODY(evict_pool, paused)
+{
+	struct ssw_areas areas;
+	struct ways_out w;
+
+	if (access(PAUSE, F_OK))
+		SKIP(return, "a kernel without CONFIG_FAULT_INJECTION_DEBUG_FS");
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 4));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", 2048);
+	put("wait_ms", 20);
+	ASSERT_EQ(0, ssw_write(PAUSE, "Y"));
+	w = ways_out(GROUP);
+	EXPECT_EQ(0, all_turn(&areas, areas.n, 1500, 2)) TH_LOG("1: a page is wrong");
+	w = ways_out_since(_metadata, GROUP, &w);
+	EXPECT_LT(0, w.late);
+	EXPECT_LT(0, w.stuck);
+	EXPECT_LT(0, w.direct);
+	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
+	/* And they go on. */
+	ASSERT_EQ(0, ssw_write(PAUSE, "N"));
+	ASSERT_EQ(0, ssw_write(EVICT "wait_ms", PATIENT));
+	leave(_metadata);
+	ssw_swapoff_all();
+	no_task_reclaims(_metadata, "memory.max");
 }
 
 /* The areas of CPUs that are equally busy are equally full, wherever evictors run. */
