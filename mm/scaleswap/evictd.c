@@ -50,6 +50,7 @@
 #include <linux/memcontrol.h>
 #include <linux/memory.h>
 #include <linux/nodemask.h>
+#include <linux/psi.h>
 #include <linux/sched/isolation.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -140,12 +141,10 @@ static unsigned long ssw_evictor_some(struct ssw_evictor *ev, struct scaleswap_e
  * Evict from a memcg or node, until it has room, or it is the turn of another one. Return false if
  * nothing could be freed.
  */
-static bool ssw_evict_turn(struct ssw_evictor *ev, struct scaleswap_evict_target *t)
+static bool ssw_evict_until(struct ssw_evictor *ev, struct scaleswap_evict_target *t)
 {
 	unsigned long taken = 0;
 
-	if (t->nid != NUMA_NO_NODE)
-		ssw_evict_node_begin(t->nid);
 	while (!freezing(current) && !READ_ONCE(ssw_evict_paused)) {
 		unsigned long over = ssw_evict_over(t), held = ssw_evict_in_flight(t);
 		unsigned long nr, freed = atomic_long_read(&t->freed);
@@ -175,6 +174,21 @@ static bool ssw_evict_turn(struct ssw_evictor *ev, struct scaleswap_evict_target
 		cond_resched();
 	}
 	return true;
+}
+
+/* The same. That a node is short of memory counts as pressure, as it does when kswapd runs. */
+static bool ssw_evict_turn(struct ssw_evictor *ev, struct scaleswap_evict_target *t)
+{
+	unsigned long pflags;
+	bool good;
+
+	if (t->nid == NUMA_NO_NODE)
+		return ssw_evict_until(ev, t);
+	psi_memstall_enter(&pflags);
+	ssw_evict_node_begin(t->nid);
+	good = ssw_evict_until(ev, t);
+	psi_memstall_leave(&pflags);
+	return good;
 }
 
 /* Choose a memcg or node for an evictor. NULL if there is nothing for it to do. */
