@@ -471,7 +471,8 @@ SSW_BODY(evict, while_written_to)
 {
 	volatile int *state = ssw_shared(sizeof(*state));
 	const int rounds = 4;
-	long long freed, back;
+	long long freed, back, before;
+	long ended;
 	struct ssw_areas areas;
 	int cpus[THREADS];
 	pid_t pid;
@@ -501,11 +502,19 @@ SSW_BODY(evict, while_written_to)
 	freed = counter("freed") - freed;
 	back = counter("put_back") - back;
 	TH_LOG("%lld pages freed, %lld put back", freed, back);
-	/* More than there is, of pages that come back: it ends. A signal ends one that does not. */
+	/*
+	 * More than there is, of pages that come back: it ends. A signal ends one that does not, or
+	 * that still frees some, because the host leaves the writers little time.
+	 */
 	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = alarmed }, NULL);
 	alarm(SSW_PATIENCE);
-	EXPECT_EQ(-EAGAIN, evict(100000));
+	before = counter("freed");
+	ended = evict(100000);
 	alarm(0);
+	if (ended == -EINTR)
+		EXPECT_LT(before + rounds, counter("freed")) TH_LOG("it does not end");
+	else
+		EXPECT_EQ(-EAGAIN, ended);
 	*state = 2;
 	EXPECT_EQ(0, ssw_join(pid)) TH_LOG("1: writes were lost");
 	/* Or nothing was tried. */
