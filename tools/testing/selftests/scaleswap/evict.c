@@ -511,10 +511,8 @@ SSW_BODY(evict, while_written_to)
 	before = counter("freed");
 	ended = evict(100000);
 	alarm(0);
-	if (ended == -EINTR)
-		EXPECT_LT(before + rounds, counter("freed")) TH_LOG("it does not end");
-	else
-		EXPECT_EQ(-EAGAIN, ended);
+	EXPECT_TRUE(ended == -EAGAIN || (ended == -EINTR && counter("freed") > before + rounds))
+		TH_LOG("it does not end: %ld, %lld freed", ended, counter("freed") - before);
 	*state = 2;
 	EXPECT_EQ(0, ssw_join(pid)) TH_LOG("1: writes were lost");
 	/* Or nothing was tried. */
