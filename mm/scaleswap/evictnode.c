@@ -13,7 +13,8 @@
  *
  * - Evictors begin when less can be allocated from these zones, until kswapd is woken, than half of
  *   what is between their low and high watermarks. They free as much of each node, and two batches
- *   more. So about as much is free as with kswapd, which is woken only if they are too slow.
+ *   more. kswapd is woken only if they are too slow. While that much cannot be had, since all is in
+ *   use, they go on: a known defect, they swap more than kswapd does then.
  * - All zones count, and those of other nodes, since tasks use up what is free there first.
  * - A boosted watermark does not count: kswapd answers that, by reclaim without swap.
  * - There is one evictor at first, and there are the more, the nearer the node is to its min
