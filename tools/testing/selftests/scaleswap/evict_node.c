@@ -7,11 +7,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "harness.h"
-#include "cg_util.h"
+#include "evict_harness.h"
 
-#define EVICT	SSW_SYS "/evict/"
-#define PAUSE	"/sys/kernel/debug/scaleswap/evict_pause"
 #define TTL	"/sys/kernel/mm/lru_gen/min_ttl_ms"
 #define DIRECT	SSW_TRACE "events/vmscan/mm_vmscan_direct_reclaim_begin/"
 /* __GFP_IO, __GFP_FS, and not __GFP_NORETRY */
@@ -19,8 +16,6 @@
 #define BOOST	"/proc/sys/vm/watermark_boost_factor"
 #define SCALE	"/proc/sys/vm/watermark_scale_factor"
 #define GROUP	"ssw-node"
-/* The longest wait that can be set; no test is to depend on how fast its host is. */
-#define PATIENT	"10000"
 #define NODE1	"/sys/devices/system/node/node1"
 /* linux/mempolicy.h */
 #define MPOL_BIND	2
@@ -29,22 +24,6 @@ FIXTURE(evict_node) { long long threads, wait_ms, boost, scale; };
 
 /* A process that has locked memory, so that others have little */
 static pid_t ballast;
-
-static void put_in(const char *path, long long value)
-{
-	char val[24];
-
-	snprintf(val, sizeof(val), "%lld", value);
-	ssw_write(path, val);
-}
-
-static void put(const char *file, long long value)
-{
-	char path[96];
-
-	snprintf(path, sizeof(path), EVICT "%s", file);
-	put_in(path, value);
-}
 
 FIXTURE_SETUP(evict_node)
 {
@@ -83,14 +62,6 @@ FIXTURE_TEARDOWN(evict_node)
 	if (!access(SSW_CG "/" GROUP, F_OK))
 		cg_remove(GROUP);
 	ssw_end();
-}
-
-static long long counter(const char *name)
-{
-	char path[96];
-
-	snprintf(path, sizeof(path), EVICT "%s", name);
-	return ssw_num(path);
 }
 
 /* How tasks got memory, and what evictors did for it */
@@ -148,23 +119,6 @@ static struct ways ways_since(struct __test_metadata *_metadata, const struct wa
 	       w.waits, w.stuck, w.late, w.unfit, w.killed, w.stalls, w.direct);
 	TH_LOG("%lld pages out, %lld freed by evictors, %lld killed", w.out, w.freed, w.kills);
 	return w;
-}
-
-/* What evictors held has come to its end, and nothing is isolated: at some time, if they go on. */
-static void settled(struct __test_metadata *_metadata)
-{
-	long long left = -1, isolated = -1;
-
-	ssw_for_looks(i) {
-		ssw_write("/proc/sys/vm/stat_refresh", "1");
-		isolated = ssw_vmstat("nr_isolated_anon");
-		left = counter("held") - counter("freed") - counter("put_back");
-		if (!isolated && !left)
-			break;
-		usleep(20000);
-	}
-	EXPECT_EQ(0, left);
-	EXPECT_EQ(0, isolated);
 }
 
 /*
@@ -258,45 +212,6 @@ static bool has_room(void)
 	return gap && room >= gap / 2;
 }
 
-/* A process that has pages of its own, and checks and stamps them in turn. */
-static pid_t turns(int cpu, long pages, int rounds)
-{
-	pid_t pid = ssw_fork();
-	char *p;
-
-	if (pid)
-		return pid;
-	ssw_write("/proc/self/oom_score_adj", "1000");
-	ssw_pin(cpu);
-	p = ssw_map(pages, false);
-	if (!p)
-		_exit(8);
-	ssw_stamp(p, pages, 1);
-	for (int i = 1; i <= rounds; i++) {
-		if (ssw_wrong(p, pages, i))
-			_exit(1);
-		ssw_stamp(p, pages, i + 1);
-	}
-	_exit(0);
-}
-
-/* Have @n processes go round their pages, on CPUs with areas. Return the worst of their ends. */
-static int all_turn(const struct ssw_areas *areas, int n, long pages, int rounds)
-{
-	pid_t pid[SSW_MANY];
-	int worst = 0;
-
-	for (int i = 0; i < n; i++)
-		pid[i] = turns(areas->cpu[i % areas->n], pages, rounds);
-	for (int i = 0; i < n; i++) {
-		int status = pid[i] > 0 ? ssw_join(pid[i]) : -1;
-
-		if (status)
-			worst = status;
-	}
-	return worst;
-}
-
 /* Look at how processes of these tests reclaim that may wait for others. */
 static bool watch(void)
 {
@@ -333,7 +248,7 @@ SSW_BODY(evict_node, tasks_wait)
 	leave_memory(_metadata, left);
 	w = ways();
 	ASSERT_TRUE(watch());
-	EXPECT_EQ(0, all_turn(&areas, areas.n, pages, 2)) TH_LOG("1: a page is wrong");
+	EXPECT_EQ(0, all_turn_in(NULL, &areas, areas.n, pages, 2)) TH_LOG("1: a page is wrong");
 	EXPECT_EQ(0, watched());
 	w = ways_since(_metadata, &w);
 	EXPECT_EQ(0, w.late + w.stuck + w.killed);
@@ -406,7 +321,7 @@ SSW_BODY(evict_node, none)
 	held = counter("held");
 	w = ways();
 	ASSERT_TRUE(watch());
-	EXPECT_EQ(0, all_turn(&areas, areas.n, pages, 1)) TH_LOG("1: a page is wrong");
+	EXPECT_EQ(0, all_turn_in(NULL, &areas, areas.n, pages, 1)) TH_LOG("1: a page is wrong");
 	EXPECT_LT(0, watched());
 	w = ways_since(_metadata, &w);
 	EXPECT_EQ(0, w.waits + w.late + w.stuck + w.unfit + w.killed);
@@ -430,7 +345,7 @@ SSW_BODY(evict_node, paused)
 	put("wait_ms", 20);
 	ASSERT_EQ(0, ssw_write(PAUSE, "Y"));
 	w = ways();
-	EXPECT_EQ(0, all_turn(&areas, areas.n, pages, 1)) TH_LOG("1: a page is wrong");
+	EXPECT_EQ(0, all_turn_in(NULL, &areas, areas.n, pages, 1)) TH_LOG("1: a page is wrong");
 	w = ways_since(_metadata, &w);
 	EXPECT_LT(0, w.late + w.stuck);
 	EXPECT_EQ(0, w.freed);
@@ -459,7 +374,7 @@ SSW_BODY(evict_node, other_node_first)
 	if (had[1] < 2 * spare)
 		SKIP(return, "node 1 has %lld free pages", had[1]);
 	w = ways();
-	status = all_turn(&areas, 1, pages, 1);
+	status = all_turn_in(NULL, &areas, 1, pages, 1);
 	EXPECT_EQ(0, status);
 	for (int i = 0; i < 2; i++)
 		free[i] = node_free(i);
@@ -556,7 +471,7 @@ SSW_BODY(evict_node, protected_group)
 	m = member_start(GROUP, areas.cpu[0], mine, 1);
 	ASSERT_TRUE(member_step(&m, STAMP));
 	w = ways();
-	EXPECT_EQ(0, all_turn(&areas, areas.n, pages, 2)) TH_LOG("1: a page is wrong");
+	EXPECT_EQ(0, all_turn_in(NULL, &areas, areas.n, pages, 2)) TH_LOG("1: a page is wrong");
 	w = ways_since(_metadata, &w);
 	EXPECT_LT(0, w.freed);
 	EXPECT_EQ(0, cg(GROUP, "memory.swap.current", NULL));
@@ -586,7 +501,7 @@ SSW_BODY(evict_node, working_set_is_kept)
 	ASSERT_EQ(0, ssw_write(TTL, "1"));
 	held = counter("held");
 	w = ways();
-	status = all_turn(&areas, areas.n, pages, 1);
+	status = all_turn_in(NULL, &areas, areas.n, pages, 1);
 	/* kswapd has one killed if it cannot keep what was used in the last millisecond. */
 	EXPECT_TRUE(!status || status == 1000 + SIGKILL) TH_LOG("%d; 1: a page is wrong", status);
 	w = ways_since(_metadata, &w);

@@ -8,15 +8,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "harness.h"
-#include "cg_util.h"
+#include "evict_harness.h"
 #include "fault_util.h"
 
-#define EVICT	SSW_SYS "/evict/"
-#define PAUSE	"/sys/kernel/debug/scaleswap/evict_pause"
 #define GROUP	"ssw-pool"
-/* The longest wait that can be set; no test is to depend on how fast its host is. */
-#define PATIENT	"10000"
 
 FIXTURE(evict_pool) { long long threads, wait_ms; };
 
@@ -35,15 +30,6 @@ FIXTURE_SETUP(evict_pool)
 	ASSERT_EQ(0, ssw_write(EVICT "wait_ms", PATIENT));
 }
 
-static void put(const char *file, long long value)
-{
-	char path[96], val[24];
-
-	snprintf(path, sizeof(path), EVICT "%s", file);
-	snprintf(val, sizeof(val), "%lld", value);
-	ssw_write(path, val);
-}
-
 FIXTURE_TEARDOWN(evict_pool)
 {
 	ssw_write(PAUSE, "N");
@@ -54,14 +40,6 @@ FIXTURE_TEARDOWN(evict_pool)
 		cg_remove(GROUP);
 	ssw_end();
 	fault_nullb_gone();
-}
-
-static long long counter(const char *name)
-{
-	char path[96];
-
-	snprintf(path, sizeof(path), EVICT "%s", name);
-	return ssw_num(path);
 }
 
 /* Why tasks have reclaimed at a limit */
@@ -95,23 +73,6 @@ static struct ways_out ways_out_since(struct __test_metadata *_metadata, const c
 	TH_LOG("%lld waits; reclaimed as stuck %lld, late %lld, unfit %lld, killed %lld; direct scans %lld",
 	       w.waits, w.stuck, w.late, w.unfit, w.killed, w.direct);
 	return w;
-}
-
-/* What evictors held has come to its end, and nothing is isolated: at some time, if they go on. */
-static void settled(struct __test_metadata *_metadata)
-{
-	long long left = -1, isolated = -1;
-
-	ssw_for_looks(i) {
-		ssw_write("/proc/sys/vm/stat_refresh", "1");
-		isolated = ssw_vmstat("nr_isolated_anon");
-		left = counter("held") - counter("freed") - counter("put_back");
-		if (!isolated && !left)
-			break;
-		usleep(20000);
-	}
-	EXPECT_EQ(0, left);
-	EXPECT_EQ(0, isolated);
 }
 
 /*
@@ -152,46 +113,6 @@ static void limit(struct __test_metadata *_metadata, const char *file, long page
 	ASSERT_EQ(0, ssw_cgroup_set(GROUP, file, pages < 0 ? -1 : pages * (long long)SSW_PAGE));
 }
 
-/* A process of the group that has pages of its own, and checks and stamps them in turn. */
-static pid_t turns(int cpu, long pages, int rounds)
-{
-	pid_t pid = ssw_fork();
-	char *p;
-
-	if (pid)
-		return pid;
-	if (cg_move(GROUP, getpid()))
-		_exit(9);
-	ssw_pin(cpu);
-	p = ssw_map(pages, false);
-	if (!p)
-		_exit(8);
-	ssw_stamp(p, pages, 1);
-	for (int i = 1; i <= rounds; i++) {
-		if (ssw_wrong(p, pages, i))
-			_exit(1);
-		ssw_stamp(p, pages, i + 1);
-	}
-	_exit(0);
-}
-
-/* Have @n processes go round their pages, on CPUs with areas. Return the worst of their ends. */
-static int all_turn(const struct ssw_areas *areas, int n, long pages, int rounds)
-{
-	pid_t pid[SSW_MANY];
-	int worst = 0;
-
-	for (int i = 0; i < n; i++)
-		pid[i] = turns(areas->cpu[i % areas->n], pages, rounds);
-	for (int i = 0; i < n; i++) {
-		int status = pid[i] > 0 ? ssw_join(pid[i]) : -1;
-
-		if (status)
-			worst = status;
-	}
-	return worst;
-}
-
 /* At memory.max and at memory.high no task reclaims. All pages come back right. */
 static void no_task_reclaims(struct __test_metadata *_metadata, const char *file)
 {
@@ -205,7 +126,7 @@ static void no_task_reclaims(struct __test_metadata *_metadata, const char *file
 	limit(_metadata, file, 2048);
 	w = ways_out(GROUP);
 	freed = counter("freed");
-	EXPECT_EQ(0, all_turn(&areas, areas.n, pages, 3)) TH_LOG("1: a page is wrong");
+	EXPECT_EQ(0, all_turn_in(GROUP, &areas, areas.n, pages, 3)) TH_LOG("1: a page is wrong");
 	w = ways_out_since(_metadata, GROUP, &w);
 	freed = counter("freed") - freed;
 	TH_LOG("%lld pages freed by evictors", freed);
@@ -278,7 +199,7 @@ SSW_BODY(evict_pool, none)
 	put("threads", 0);
 	w = ways_out(GROUP);
 	held = counter("held");
-	EXPECT_EQ(0, all_turn(&areas, areas.n, 1500, 1)) TH_LOG("1: a page is wrong");
+	EXPECT_EQ(0, all_turn_in(GROUP, &areas, areas.n, 1500, 1)) TH_LOG("1: a page is wrong");
 	w = ways_out_since(_metadata, GROUP, &w);
 	EXPECT_LT(0, w.direct);
 	EXPECT_EQ(0, w.waits + w.late + w.stuck + w.unfit + w.killed);
@@ -300,7 +221,7 @@ SSW_BODY(evict_pool, paused)
 	put("wait_ms", 20);
 	ASSERT_EQ(0, ssw_write(PAUSE, "Y"));
 	w = ways_out(GROUP);
-	EXPECT_EQ(0, all_turn(&areas, areas.n, 1500, 2)) TH_LOG("1: a page is wrong");
+	EXPECT_EQ(0, all_turn_in(GROUP, &areas, areas.n, 1500, 2)) TH_LOG("1: a page is wrong");
 	w = ways_out_since(_metadata, GROUP, &w);
 	EXPECT_LT(0, w.late);
 	EXPECT_LT(0, w.stuck);
@@ -459,7 +380,7 @@ SSW_BODY(evict_pool, small_group)
 	limit(_metadata, "memory.max", 512);
 	w = ways_out(GROUP);
 	for (int i = 0; i < 5; i++)
-		EXPECT_EQ(0, all_turn(&areas, 2 * areas.n, 200, 2));
+		EXPECT_EQ(0, all_turn_in(GROUP, &areas, 2 * areas.n, 200, 2));
 	w = ways_out_since(_metadata, GROUP, &w);
 	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
 	settled(_metadata);
@@ -527,7 +448,7 @@ SSW_BODY(evict_pool, slow_device)
 	limit(_metadata, "memory.max", 1024);
 	put("wait_ms", 50);
 	w = ways_out(GROUP);
-	pid = turns(0, pages, 0);
+	pid = turns_in(GROUP, 0, pages, 0);
 	ASSERT_LT(0, pid);
 	ssw_for_looks(i) {
 		late = ways_out(GROUP);
@@ -542,7 +463,7 @@ SSW_BODY(evict_pool, slow_device)
 	/* One that waits for long is killed. */
 	put("wait_ms", atoi(PATIENT));
 	ssw_for_looks(i) {
-		pid = turns(0, pages, 0);
+		pid = turns_in(GROUP, 0, pages, 0);
 		ASSERT_LT(0, pid);
 		usleep(500000 + i % 10 * 100000);
 		kill(pid, SIGKILL);
@@ -569,7 +490,7 @@ SSW_BODY(evict_pool, device_with_latency)
 	ASSERT_EQ(0, cg_make(GROUP));
 	limit(_metadata, "memory.max", 1024);
 	w = ways_out(GROUP);
-	EXPECT_EQ(0, ssw_join(turns(0, 1600, 0)));
+	EXPECT_EQ(0, ssw_join(turns_in(GROUP, 0, 1600, 0)));
 	w = ways_out_since(_metadata, GROUP, &w);
 	EXPECT_LT(0, w.waits);
 	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
@@ -629,7 +550,7 @@ SSW_BODY(evict_pool, cpus)
 	if (!ssw_set_online(2, false)) {
 		EXPECT_EQ(-EINVAL, ssw_write(EVICT "cpus", "2"));
 		/* Those that run have to do so elsewhere. */
-		EXPECT_EQ(0, all_turn(&areas, areas.n, 1500, 1));
+		EXPECT_EQ(0, all_turn_in(GROUP, &areas, areas.n, 1500, 1));
 		ASSERT_EQ(0, ssw_set_online(2, true));
 		EXPECT_EQ(n, evictors("Cpus_allowed_list", "2"));
 	}
@@ -651,7 +572,7 @@ SSW_BODY(evict_pool, number_changes)
 	ASSERT_EQ(0, cg_make(GROUP));
 	limit(_metadata, "memory.max", 2048);
 	for (int i = 0; i < areas.n; i++)
-		pid[i] = turns(areas.cpu[i], 1500, 4);
+		pid[i] = turns_in(GROUP, areas.cpu[i], 1500, 4);
 	left = areas.n;
 	for (int i = 0; left; i++) {
 		put("threads", number[i % ARRAY_SIZE(number)]);
@@ -694,7 +615,7 @@ SSW_BODY(evict_pool, none_while_a_group_waits)
 	limit(_metadata, "memory.max", 1024);
 	ASSERT_EQ(0, ssw_cgroup_set(OTHER, "memory.max", 1024 * SSW_PAGE));
 	put("threads", 1);
-	pid = turns(0, 2000, 0);
+	pid = turns_in(GROUP, 0, 2000, 0);
 	ASSERT_LT(0, pid);
 	ssw_for_looks(i) {
 		if (cg(GROUP, "memory.swap.current", NULL) > 0)
@@ -739,7 +660,7 @@ SSW_BODY(evict_pool, group_goes)
 
 		ASSERT_EQ(0, cg_make(GROUP));
 		limit(_metadata, "memory.max", 1024);
-		pid = turns(areas.cpu[i % areas.n], 3000, 5);
+		pid = turns_in(GROUP, areas.cpu[i % areas.n], 3000, 5);
 		ASSERT_LT(0, pid);
 		ssw_for_looks(j) {
 			if (cg(GROUP, "memory.swap.current", NULL) > 0)
