@@ -226,8 +226,7 @@ void ssw_evict_target_init(struct scaleswap_evict_target *t, int nid);
 /* evictnode.c */
 struct scaleswap_evict_target *ssw_node_target(int nid);
 int ssw_node_init(int nid);
-bool ssw_zone_room(struct zone *zone, enum zone_type highest_zoneidx, long *room, long *gap);
-bool ssw_node_is_due(int nid);
+long ssw_node_lacks(int nid);
 unsigned long ssw_node_over(int nid);
 unsigned int ssw_node_allowed(int nid, unsigned int most);
 bool ssw_node_serves(int nid, enum zone_type highest_zoneidx);

@@ -159,9 +159,6 @@ static bool ssw_evict_until(struct ssw_evictor *ev, struct scaleswap_evict_targe
 				return true;
 			continue;
 		}
-		/* Allocations do not ask again. */
-		if (t->nid != NUMA_NO_NODE)
-			ssw_evict_request(t);
 		nr = ssw_evictor_some(ev, t, min(over - held, SWAP_CLUSTER_MAX));
 		if (!nr || ssw_evict_is_vain(t)) {
 			ssw_evict_drain(ev->pipe);

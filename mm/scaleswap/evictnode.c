@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ScaleSwap: how much memory evictors are to keep free on a node.
+ * ScaleSwap: what evictors are to keep above the min watermarks of a node.
  *
  * mm/page_alloc.c has the part that allocates: page_alloc-evict.c.
  */
@@ -11,12 +11,16 @@
  * Without evictors, kswapd begins when the zones that an allocation may use are below their low
  * watermarks. A task that finds them below their min watermarks reclaims.
  *
- * - Evictors begin when less can be allocated from these zones, until kswapd is woken, than half of
- *   what is between their low and high watermarks. They free as much of each node, and two batches
- *   more. kswapd is woken only if they are too slow. While that much cannot be had, since all is in
- *   use, they go on: a known defect, they swap more than kswapd does then.
- * - All zones count, and those of other nodes, since tasks use up what is free there first.
- * - A boosted watermark does not count: kswapd answers that, by reclaim without swap.
+ * - kswapd is as it was, from the low to the high watermarks. If it is too slow, memory falls to the
+ *   min watermarks, as the usage of a memcg grows to its limit. Evictors keep a headroom above these:
+ *   128 pages for each of them, 512 at least, and up to two batches more; but they begin no higher
+ *   than half way to the low watermarks, and end below these. So they do what tasks would, just before
+ *   tasks would.
+ * - Tasks first use what is free elsewhere. So evictors begin only if all nodes together that an
+ *   allocation may use lack headroom.
+ * - They do not keep more free than that. A working set that fits above the min watermarks has to stay
+ *   in memory. kswapd wants more, but is one thread, and does not get it. Evictors would.
+ * - A boosted watermark counts only while tasks wait. kswapd answers it, by reclaim without swap.
  * - There is one evictor at first, and there are the more, the nearer the node is to its min
  *   watermark.
  * - A task that finds no memory waits, as at a limit of a memcg.
@@ -35,10 +39,11 @@
 
 /* What allocations may use that evictors serve */
 #define SSW_NODE_IDX	ZONE_MOVABLE
-/* Pages that evictors free above what is to be there, at most */
-#define SSW_NODE_ABOVE	(2 * SSW_BATCH_PAGES)
-/* A zone with so many times the pages between its watermarks needs no others to be looked at */
-#define SSW_NODE_PLENTY	8
+/* Pages above the min watermarks at which evictors begin: for each evictor, and at least */
+#define SSW_NODE_HEADROOM	128
+#define SSW_NODE_HEADROOM_MIN	(2 * SSW_BATCH_PAGES)
+/* Pages that evictors free above that, at most */
+#define SSW_NODE_ABOVE		(2 * SSW_BATCH_PAGES)
 
 static struct scaleswap_evict_target *ssw_node_targets[MAX_NUMNODES];
 
@@ -89,50 +94,50 @@ int ssw_node_init(int nid)
 	return 0;
 }
 
-/**
- * ssw_zone_room - add what can be allocated from a zone until kswapd is woken
- * @zone: the zone
- * @highest_zoneidx: the highest zone that the allocations may use
- * @room: pages above its low watermark are added to that
- * @gap: pages between the low and the high watermark are added to that
- *
- * The boost of watermarks does not count.
- *
- * Context: any.
- * Return: true if the zone has far more than its high watermark.
- */
-bool ssw_zone_room(struct zone *zone, enum zone_type highest_zoneidx, long *room, long *gap)
-{
-	long low = zone->_watermark[WMARK_LOW], high = zone->_watermark[WMARK_HIGH];
-	long above = (long)zone_page_state(zone, NR_FREE_PAGES) -
-		     zone->lowmem_reserve[highest_zoneidx] - low;
+/* What tasks can have of a node before they reclaim, and how much evictors see to */
+struct ssw_node_room {
+	unsigned long room;
+	unsigned long headroom;
+	unsigned long above;
+};
 
-	*room += max(above, 0);
-	*gap += high - low;
-	return above > SSW_NODE_PLENTY * (high - low);
-}
-
-/* How many pages are to be freed of a node, to have up to @above more than what is to be there */
-static long ssw_node_lacks(int nid, long above)
+static struct ssw_node_room ssw_node_look(int nid)
 {
-	long room = 0, gap = 0;
+	struct scaleswap_evict_target *t = ssw_node_target(nid);
+	bool waits = t && waitqueue_active(&t->waiters);
+	struct ssw_node_room r = {};
+	unsigned long gap = 0;
 	struct zone *zone;
 
-	for (zone = ssw_node_zone(nid, NULL); zone; zone = ssw_node_zone(nid, zone))
-		ssw_zone_room(zone, SSW_NODE_IDX, &room, &gap);
-	return gap ? gap / 2 + min(above, gap) - room : 0;
+	for (zone = ssw_node_zone(nid, NULL); zone; zone = ssw_node_zone(nid, zone)) {
+		long min = zone->_watermark[WMARK_MIN];
+		long above = (long)zone_page_state(zone, NR_FREE_PAGES) -
+			     zone->lowmem_reserve[SSW_NODE_IDX] - min;
+
+		gap += zone->_watermark[WMARK_LOW] - min;
+		/* A hint, no barrier: who begins to wait asks again. */
+		if (waits)
+			above -= READ_ONCE(zone->watermark_boost);
+		r.room += max(above, 0);
+	}
+	r.headroom = max(READ_ONCE(ssw_evict_threads) * SSW_NODE_HEADROOM, SSW_NODE_HEADROOM_MIN);
+	r.headroom = min(r.headroom, gap / 2);
+	r.above = min(SSW_NODE_ABOVE, gap / 8);
+	return r;
 }
 
 /**
- * ssw_node_is_due - check whether evictors are to begin on a node
+ * ssw_node_lacks - compute how much less a node has than the headroom
  * @nid: the node
  *
  * Context: any.
- * Return: true if it has less than evictors keep free.
+ * Return: pages; negative if it has more above its min watermarks; 0 if it is left to kswapd.
  */
-bool ssw_node_is_due(int nid)
+long ssw_node_lacks(int nid)
 {
-	return ssw_node_lacks(nid, 0) > 0 && !ssw_evict_node_is_kswapds();
+	struct ssw_node_room r = ssw_node_look(nid);
+
+	return ssw_evict_node_is_kswapds() ? 0 : (long)r.headroom - (long)r.room;
 }
 
 /**
@@ -144,7 +149,11 @@ bool ssw_node_is_due(int nid)
  */
 unsigned long ssw_node_over(int nid)
 {
-	return ssw_evict_node_is_kswapds() ? 0 : max(ssw_node_lacks(nid, SSW_NODE_ABOVE), 0);
+	struct ssw_node_room r = ssw_node_look(nid);
+
+	if (ssw_evict_node_is_kswapds() || r.room >= r.headroom + r.above)
+		return 0;
+	return r.headroom + r.above - r.room;
 }
 
 /**
@@ -153,22 +162,15 @@ unsigned long ssw_node_over(int nid)
  * @most: evictors that it has
  *
  * Context: any.
- * Return: from 1, if all its zones have their high watermarks, to @most, at their min watermarks.
+ * Return: from 1, if the whole headroom is left, to @most, if nothing is.
  */
 unsigned int ssw_node_allowed(int nid, unsigned int most)
 {
-	unsigned long below = 0, range = 0;
-	struct zone *zone;
+	struct ssw_node_room r = ssw_node_look(nid);
 
-	for (zone = ssw_node_zone(nid, NULL); zone; zone = ssw_node_zone(nid, zone)) {
-		long min = zone->_watermark[WMARK_MIN], high = zone->_watermark[WMARK_HIGH];
-		long free = (long)zone_page_state(zone, NR_FREE_PAGES) -
-			    zone->lowmem_reserve[SSW_NODE_IDX];
-
-		below += high - clamp(free, min, high);
-		range += high - min;
-	}
-	return range ? max(most * below / range, 1) : 1;
+	if (!r.headroom)
+		return 1;
+	return max(most * (r.headroom - min(r.room, r.headroom)) / r.headroom, 1);
 }
 
 /**

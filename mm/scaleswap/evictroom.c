@@ -103,9 +103,8 @@ static bool ssw_evict_is_due(struct scaleswap_evict_target *t)
 	unsigned long limit;
 
 	if (ssw_evict_is_node(t))
-		return ssw_node_is_due(t->nid);
+		return ssw_node_lacks(t->nid) > 0;
 	limit = ssw_evict_limit(memcg);
-
 	return limit && page_counter_read(&memcg->memory) +
 			ssw_evict_headroom(memcg, limit) > limit;
 }
@@ -438,7 +437,7 @@ void ssw_evict_done(struct scaleswap_evict_target *t)
 	wake_up_all(&t->waiters);
 	/*
 	 * A charge or allocation that came meanwhile may have seen it queued, and not asked. Pairs
-	 * with the full barrier in page_counter_try_charge(), and in ssw_evict_nodes().
+	 * with the full barrier in page_counter_try_charge(), and in scaleswap_evict_low().
 	 */
 	smp_mb();
 	if (READ_ONCE(ssw_evict_threads) && ssw_evict_is_due(t))

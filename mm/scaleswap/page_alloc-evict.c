@@ -13,58 +13,42 @@
 static struct page *get_page_from_freelist(gfp_t gfp_mask, unsigned int order, int alloc_flags,
 					   const struct alloc_context *ac);
 
-/* Have evictors look at the nodes that an allocation may use and that lack memory. */
-static void ssw_evict_nodes(const struct alloc_context *ac)
+/* Count what the nodes lack that an allocation may use. Have evictors look at them if @ask is set. */
+static long ssw_evict_nodes(const struct alloc_context *ac, bool ask)
 {
 	pg_data_t *last_pgdat = NULL;
 	struct zoneref *z;
 	struct zone *zone;
+	long sum = 0;
 
-	/* Pairs with the barrier in ssw_evict_done(): it sees what was allocated, or is asked. */
-	smp_mb();
 	for_each_zone_zonelist_nodemask(zone, z, ac->zonelist, ac->highest_zoneidx, ac->nodemask) {
 		int nid = zone_to_nid(zone);
+		long lacks;
 
-		if (!managed_zone(zone) || zone->zone_pgdat == last_pgdat)
+		if (!managed_zone(zone) || zone->zone_pgdat == last_pgdat ||
+		    !ssw_node_serves(nid, ac->highest_zoneidx))
 			continue;
 		last_pgdat = zone->zone_pgdat;
-		if (ssw_node_serves(nid, ac->highest_zoneidx) && ssw_node_is_due(nid))
+		lacks = ssw_node_lacks(nid);
+		sum += lacks;
+		if (ask && lacks > 0)
 			ssw_evict_request(ssw_node_target(nid));
 	}
+	return sum;
 }
 
 /*
- * An allocation has found a zone to be below its high watermark, or that was so a short time ago.
- * Have evictors begin, if there is little in all others, too, that it may use: what is free
- * elsewhere is to be used first.
+ * An allocation has found no zone above its low watermark, and wakes kswapd. Have evictors begin, if
+ * little is left of all nodes.
  */
-static void scaleswap_evict_mark_zone(struct zone *below, const struct alloc_context *ac,
-				      unsigned int alloc_flags)
-{
-	struct scaleswap_evict_target *t;
-	long room = 0, gap = 0;
-	struct zoneref *z;
-	struct zone *zone;
-
-	if (!scaleswap_evict_on() || !(alloc_flags & ALLOC_KSWAPD))
-		return;
-	t = ssw_node_target(zone_to_nid(below));
-	/* Evictors that are at it see by themselves whether there is to be another one. */
-	if (!t || !list_empty_careful(&t->queue) || ssw_evict_is_stuck(t))
-		return;
-	for_each_zone_zonelist_nodemask(zone, z, ac->zonelist, ac->highest_zoneidx, ac->nodemask) {
-		if (managed_zone(zone) && ssw_zone_room(zone, ac->highest_zoneidx, &room, &gap))
-			return;
-	}
-	if (room < gap / 2)
-		ssw_evict_nodes(ac);
-}
-
-/* An allocation has found no zone above its low watermark, and wakes kswapd. */
 static void scaleswap_evict_low(const struct alloc_context *ac)
 {
-	if (scaleswap_evict_on())
-		ssw_evict_nodes(ac);
+	if (!scaleswap_evict_on())
+		return;
+	/* Pairs with the barrier in ssw_evict_done(): it sees what was allocated, or is asked. */
+	smp_mb();
+	if (ssw_evict_nodes(ac, false) > 0)
+		ssw_evict_nodes(ac, true);
 }
 
 /**
@@ -99,6 +83,20 @@ static bool ssw_alloc_wait_over(const struct ssw_evict_wait *wait)
 			return true;
 	}
 	return false;
+}
+
+static struct ssw_alloc_wait ssw_alloc_wait_of(gfp_t gfp_mask, unsigned int order,
+					       unsigned int alloc_flags,
+					       const struct alloc_context *ac)
+{
+	return (struct ssw_alloc_wait) {
+		.wait.over = ssw_alloc_wait_over,
+		.wait.gfp_mask = gfp_mask,
+		.wait.why = SSW_FB_EVICT_UNFIT,
+		.order = order,
+		.alloc_flags = alloc_flags,
+		.ac = ac,
+	};
 }
 
 /* Wait for a page, as long as there is time. */
@@ -160,14 +158,7 @@ static struct page *ssw_alloc_wait_any(struct ssw_alloc_wait *w)
 static struct page *scaleswap_evict_page(gfp_t gfp_mask, unsigned int order,
 					 unsigned int alloc_flags, const struct alloc_context *ac)
 {
-	struct ssw_alloc_wait w = {
-		.wait.over = ssw_alloc_wait_over,
-		.wait.gfp_mask = gfp_mask,
-		.wait.why = SSW_FB_EVICT_UNFIT,
-		.order = order,
-		.alloc_flags = alloc_flags,
-		.ac = ac,
-	};
+	struct ssw_alloc_wait w = ssw_alloc_wait_of(gfp_mask, order, alloc_flags, ac);
 	struct page *page = NULL;
 
 	if (!scaleswap_evict_on() || !READ_ONCE(ssw_evict_threads))
@@ -189,14 +180,7 @@ static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order
 					      unsigned int alloc_flags,
 					      const struct alloc_context *ac)
 {
-	struct ssw_alloc_wait w = {
-		.wait.over = ssw_alloc_wait_over,
-		.wait.gfp_mask = gfp_mask,
-		.wait.held = true,
-		.order = order,
-		.alloc_flags = alloc_flags,
-		.ac = ac,
-	};
+	struct ssw_alloc_wait w = ssw_alloc_wait_of(gfp_mask, order, alloc_flags, ac);
 	pg_data_t *last_pgdat = NULL;
 	bool waited = false;
 	struct zoneref *z;
@@ -204,6 +188,7 @@ static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order
 
 	if (!scaleswap_evict_on() || !ssw_evict_may_wait(gfp_mask))
 		return NULL;
+	w.wait.held = true;
 	for_each_zone_zonelist_nodemask(zone, z, ac->zonelist, ac->highest_zoneidx, ac->nodemask) {
 		struct scaleswap_evict_target *t = ssw_node_target(zone_to_nid(zone));
 
@@ -221,11 +206,6 @@ static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order
 }
 
 #else /* CONFIG_SCALESWAP_EVICTOR */
-
-static inline void scaleswap_evict_mark_zone(struct zone *below, const struct alloc_context *ac,
-					     unsigned int alloc_flags)
-{
-}
 
 static inline void scaleswap_evict_low(const struct alloc_context *ac)
 {

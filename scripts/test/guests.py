@@ -38,8 +38,8 @@ GUESTS = {
                   tests="evict lru_gen:turned_on evict"),
     # the pool of evictors, in the same way
     "pool": dict(cpus=4, nodes=1, append="scaleswap=on", debug=dict(mem=1024),
-                 tests="evict_pool evict_node:before_kswapd lru_gen:turned_on evict_pool "
-                 "evict_node:before_kswapd"),
+                 tests="evict_pool evict_node:kswapd_alone lru_gen:turned_on evict_pool "
+                 "evict_node:kswapd_alone"),
     # the pool where the memory of nodes is short
     "node": dict(cpus=4, nodes=2, mem=768, append="scaleswap=on", debug=dict(nodes=1),
                  tests="evict_node lru_gen:turned_on evict_node"),
