@@ -39,11 +39,12 @@ static long ssw_evict_nodes(const struct alloc_context *ac, bool ask)
 
 /*
  * An allocation has found no zone above its low watermark, and wakes kswapd. Have evictors begin, if
- * little is left of all nodes.
+ * little is left of all nodes, and it would reclaim. One that would not may be a first try: the next
+ * one looks at more nodes.
  */
-static void scaleswap_evict_low(const struct alloc_context *ac)
+static void scaleswap_evict_low(gfp_t gfp_mask, const struct alloc_context *ac)
 {
-	if (!scaleswap_evict_on())
+	if (!scaleswap_evict_on() || !(gfp_mask & __GFP_DIRECT_RECLAIM))
 		return;
 	/* Pairs with the barrier in ssw_evict_done(): it sees what was allocated, or is asked. */
 	smp_mb();
@@ -207,7 +208,7 @@ static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order
 
 #else /* CONFIG_SCALESWAP_EVICTOR */
 
-static inline void scaleswap_evict_low(const struct alloc_context *ac)
+static inline void scaleswap_evict_low(gfp_t gfp_mask, const struct alloc_context *ac)
 {
 }
 

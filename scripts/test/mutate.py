@@ -148,6 +148,8 @@ MUTANTS = {
                            "pool/evict_pool.none_while*"),
     "pool-cpu-lost": ("mm/scaleswap/evictd.c", "	mutex_lock(&ssw_evict_mutex);\n	ssw_evict_place();",
                       "	mutex_lock(&ssw_evict_mutex);", "pool/evict_pool.cpus"),
+    "node-first-try": ("mm/scaleswap/page_alloc-evict.c", " || !(gfp_mask & __GFP_DIRECT_RECLAIM))\n		return;", ")\n		return;",
+                       "node/evict_node.prefers*"),
     "node-nobody-waits": ("mm/scaleswap/page_alloc-evict.c", "	if (!order && ssw_evict_may_wait(gfp_mask)) {", "	if (0) {",
                           "node/evict_node.tasks*"),
     "node-as-kswapd": ("mm/scaleswap/evictnode.c", "	r.headroom = min(r.headroom, gap / 2);", "	r.headroom = 5 * gap / 4;",

@@ -18,7 +18,8 @@
 #define GROUP	"ssw-node"
 #define NODE1	"/sys/devices/system/node/node1"
 /* linux/mempolicy.h */
-#define MPOL_BIND	2
+#define MPOL_BIND		2
+#define MPOL_PREFERRED_MANY	5
 
 FIXTURE(evict_node) { long long threads, wait_ms, boost, scale; };
 
@@ -346,40 +347,61 @@ SSW_BODY(evict_node, other_node_first)
 	leave(_metadata);
 }
 
+/* Have a process use more than there is of node 1, which it has a policy for. Return its end. */
+static int use_node_1(int policy)
+{
+	const long pages = node_free(1) + 8192;
+	unsigned long mask = 1UL << 1;
+	pid_t pid = ssw_fork();
+	char *p;
+
+	if (pid)
+		return pid < 0 ? -1 : ssw_join(pid);
+	p = ssw_map(pages, false);
+	if (!p || syscall(SYS_mbind, p, pages * SSW_PAGE, policy, &mask, 64, 0))
+		_exit(9);
+	ssw_stamp(p, pages, 1);
+	_exit(ssw_wrong(p, pages, 1) ? 1 : 0);
+}
+
 /* Tasks that may only use one node wait for its evictors, though another one has memory. */
 SSW_BODY(evict_node, bound_to_a_node)
 {
-	unsigned long mask = 1UL << 1;
 	struct ssw_areas areas;
 	struct ways w;
-	long pages;
-	int status;
-	pid_t pid;
-	char *p;
 
 	if (access(NODE1, F_OK))
 		SKIP(return, "one node");
 	ASSERT_EQ(0, ssw_areas_on(&areas, 30000, 4));
 	ssw_write("/proc/sys/vm/drop_caches", "3");
-	pages = node_free(1) + 8192;
 	w = ways();
-	pid = ssw_fork();
-	ASSERT_LE(0, pid);
-	if (!pid) {
-		p = ssw_map(pages, false);
-		if (!p || syscall(SYS_mbind, p, pages * SSW_PAGE, MPOL_BIND, &mask, 64, 0))
-			_exit(9);
-		ssw_stamp(p, pages, 1);
-		if (ssw_wrong(p, pages, 1))
-			_exit(1);
-		_exit(0);
-	}
-	status = ssw_join(pid);
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, use_node_1(MPOL_BIND));
 	w = ways_since(_metadata, &w);
 	EXPECT_LT(8192 / 2, w.freed);
 	EXPECT_EQ(0, w.late + w.stuck + w.killed + w.kills);
 	EXPECT_GE(w.unfit, w.stalls);
+	leave(_metadata);
+}
+
+/* A task that prefers a node tries it alone first. Evictors leave that to kswapd. */
+SSW_BODY(evict_node, prefers_a_node)
+{
+	struct ssw_areas areas;
+	long long held;
+	struct ways w;
+
+	if (access(NODE1, F_OK))
+		SKIP(return, "one node");
+	ASSERT_EQ(0, ssw_areas_on(&areas, 16384, 4));
+	ssw_write("/proc/sys/vm/drop_caches", "3");
+	if (node_free(0) < 3 * 8192)
+		SKIP(return, "node 0 has %lld free pages", node_free(0));
+	held = counter("held");
+	w = ways();
+	EXPECT_EQ(0, use_node_1(MPOL_PREFERRED_MANY));
+	w = ways_since(_metadata, &w);
+	EXPECT_EQ(held, counter("held"));
+	EXPECT_EQ(0, w.waits + w.stalls);
 	leave(_metadata);
 }
 
