@@ -24,7 +24,8 @@
  * @vain: pages that evictors have put back since they last freed some
  * @in_flight: pages that evictors hold, of it and all memcgs below it
  * @freed: pages that evictors have freed, of it and all memcgs below it; wraps
- * @waiters: tasks that wait for memory of it
+ * @waiting: how many tasks wait for memory of it
+ * @waiters: these tasks
  */
 struct scaleswap_evict_target {
 	int nid;
@@ -37,6 +38,7 @@ struct scaleswap_evict_target {
 	atomic_long_t vain;
 	atomic_long_t in_flight;
 	atomic_long_t freed;
+	atomic_t waiting;
 	wait_queue_head_t waiters;
 };
 

@@ -226,6 +226,8 @@ void ssw_evict_target_init(struct scaleswap_evict_target *t, int nid);
 /* evictnode.c */
 struct scaleswap_evict_target *ssw_node_target(int nid);
 int ssw_node_init(int nid);
+unsigned long ssw_node_headroom(unsigned long gap, unsigned int threads);
+unsigned long ssw_node_above(unsigned long gap, unsigned int waiting);
 long ssw_node_lacks(int nid);
 unsigned long ssw_node_over(int nid);
 unsigned int ssw_node_allowed(int nid, unsigned int most);

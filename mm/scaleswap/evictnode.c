@@ -23,7 +23,9 @@
  * - A boosted watermark counts only while tasks wait. kswapd answers it, by reclaim without swap.
  * - There is one evictor at first, and there are the more, the nearer the node is to its min
  *   watermark.
- * - A task that finds no memory waits, as at a limit of a memcg.
+ * - A task that finds no memory waits, as at a limit of a memcg. For each one, evictors free
+ *   %SWAP_CLUSTER_MAX pages more, what it would have reclaimed by itself. With small watermarks, few
+ *   evictors would have something to do otherwise, while all tasks wait.
  * - Evictors serve allocations of single pages, from any zone. All others, as of DMA memory or of
  *   several pages, are left to kswapd and reclaim by tasks. Evictors leave the node to these also
  *   while lru_gen/min_ttl_ms is set, since kswapd decides by it what is out of memory.
@@ -33,6 +35,7 @@
 #include <linux/mmzone.h>
 #include <linux/nodemask.h>
 #include <linux/slab.h>
+#include <linux/swap.h>
 
 #include "evict.h"
 #include "internal.h"
@@ -94,6 +97,32 @@ int ssw_node_init(int nid)
 	return 0;
 }
 
+/**
+ * ssw_node_headroom - compute how far above the min watermarks of a node evictors begin
+ * @gap: pages between its min and low watermarks
+ * @threads: evictors that it has
+ *
+ * Context: any.
+ * Return: pages.
+ */
+unsigned long ssw_node_headroom(unsigned long gap, unsigned int threads)
+{
+	return min(max(threads * SSW_NODE_HEADROOM, SSW_NODE_HEADROOM_MIN), gap / 2);
+}
+
+/**
+ * ssw_node_above - compute how much more than the headroom evictors free
+ * @gap: pages between its min and low watermarks
+ * @waiting: tasks that wait for memory of it
+ *
+ * Context: any.
+ * Return: pages.
+ */
+unsigned long ssw_node_above(unsigned long gap, unsigned int waiting)
+{
+	return min(SSW_NODE_ABOVE, gap / 8) + waiting * SWAP_CLUSTER_MAX;
+}
+
 /* What tasks can have of a node before they reclaim, and how much evictors see to */
 struct ssw_node_room {
 	unsigned long room;
@@ -104,7 +133,8 @@ struct ssw_node_room {
 static struct ssw_node_room ssw_node_look(int nid)
 {
 	struct scaleswap_evict_target *t = ssw_node_target(nid);
-	bool waits = t && waitqueue_active(&t->waiters);
+	/* A hint, no barrier: who begins to wait asks again. */
+	unsigned int waiting = t ? atomic_read(&t->waiting) : 0;
 	struct ssw_node_room r = {};
 	unsigned long gap = 0;
 	struct zone *zone;
@@ -115,14 +145,12 @@ static struct ssw_node_room ssw_node_look(int nid)
 			     zone->lowmem_reserve[SSW_NODE_IDX] - min;
 
 		gap += zone->_watermark[WMARK_LOW] - min;
-		/* A hint, no barrier: who begins to wait asks again. */
-		if (waits)
+		if (waiting)
 			above -= READ_ONCE(zone->watermark_boost);
 		r.room += max(above, 0);
 	}
-	r.headroom = max(READ_ONCE(ssw_evict_threads) * SSW_NODE_HEADROOM, SSW_NODE_HEADROOM_MIN);
-	r.headroom = min(r.headroom, gap / 2);
-	r.above = min(SSW_NODE_ABOVE, gap / 8);
+	r.headroom = ssw_node_headroom(gap, READ_ONCE(ssw_evict_threads));
+	r.above = ssw_node_above(gap, waiting);
 	return r;
 }
 

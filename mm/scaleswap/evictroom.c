@@ -305,6 +305,14 @@ void ssw_evict_put(struct scaleswap_evict_target *t)
 		css_put(&ssw_evict_memcg_of(t)->css);
 }
 
+/* Check whether evictors hold all that is to be freed. They look again when they hold none. */
+static bool ssw_evict_is_enough(struct scaleswap_evict_target *t)
+{
+	unsigned long over = ssw_evict_over(t);
+
+	return over && over <= ssw_evict_in_flight(t);
+}
+
 /**
  * ssw_evict_request - have evictors look at a memcg or node
  * @t: the memcg or node
@@ -325,7 +333,7 @@ void ssw_evict_request(struct scaleswap_evict_target *t)
 			list_add_tail(&t->queue, &ssw_evict_list);
 		spin_unlock_irqrestore(&ssw_evict_lock, flags);
 	} else if (atomic_read(&ssw_evict_awake) &&
-		   READ_ONCE(t->evictors) >= ssw_evict_allowed(t)) {
+		   (READ_ONCE(t->evictors) >= ssw_evict_allowed(t) || ssw_evict_is_enough(t))) {
 		return;
 	}
 	ssw_evict_wake(t->nid);
@@ -355,15 +363,12 @@ struct scaleswap_evict_target *ssw_evict_next(int nid)
 
 	spin_lock_irq(&ssw_evict_lock);
 	list_for_each_entry(t, &ssw_evict_list, queue) {
-		unsigned long over;
-
 		if (ssw_evict_is_node(t) && t->nid != nid)
 			continue;
 		if (t->evictors && t->evictors >= ssw_evict_allowed(t))
 			continue;
-		/* Those who hold pages look again when they hold none: invariant 1. */
-		over = ssw_evict_over(t);
-		if (over && over <= ssw_evict_in_flight(t))
+		/* Invariant 1 */
+		if (ssw_evict_is_enough(t))
 			continue;
 		found = t;
 		if (!ssw_evict_is_node(t))
@@ -542,6 +547,8 @@ static bool ssw_evict_sleep(struct ssw_evict_wait *w)
 	DEFINE_WAIT(wait);
 	bool good;
 
+	if (!w->held)
+		atomic_inc(&t->waiting);
 	for (;;) {
 		long slice;
 
@@ -556,6 +563,8 @@ static bool ssw_evict_sleep(struct ssw_evict_wait *w)
 		w->left -= slice - schedule_timeout(slice);
 	}
 	finish_wait(&t->waiters, &wait);
+	if (!w->held)
+		atomic_dec(&t->waiting);
 	return good;
 }
 

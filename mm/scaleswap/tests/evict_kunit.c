@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of evictors: how much room they leave below a limit.
+ * KUnit tests of evictors: how much room they leave below a limit, and of a node.
  */
 #include <kunit/test.h>
 #include <linux/limits.h>
@@ -41,9 +41,33 @@ static void ssw_test_headroom_follows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_headroom(16, 512, true), 16);
 }
 
+/* Evictors of a node stay below its low watermarks while nobody waits. */
+static void ssw_test_node_below_low(struct kunit *test)
+{
+	unsigned long gap;
+	unsigned int n;
+
+	for (gap = 0; gap < 1UL << 20; gap += 1 + gap / 8) {
+		for (n = 1; n <= SSW_EVICT_THREADS_MAX; n++)
+			KUNIT_ASSERT_LE(test, ssw_node_headroom(gap, n) + ssw_node_above(gap, 0), gap);
+	}
+	KUNIT_EXPECT_EQ(test, ssw_node_headroom(1 << 20, 1), 512);
+	KUNIT_EXPECT_EQ(test, ssw_node_headroom(1 << 20, 64), 8192);
+	KUNIT_EXPECT_EQ(test, ssw_node_above(1 << 20, 0), 512);
+}
+
+/* Each task that waits is to have as much as it would reclaim, however small the watermarks are. */
+static void ssw_test_node_waiting(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, ssw_node_above(0, 16), 512);
+	KUNIT_EXPECT_EQ(test, ssw_node_above(1 << 20, 64) - ssw_node_above(1 << 20, 0), 2048);
+}
+
 static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_headroom_first),
 	KUNIT_CASE(ssw_test_headroom_follows),
+	KUNIT_CASE(ssw_test_node_below_low),
+	KUNIT_CASE(ssw_test_node_waiting),
 	{}
 };
 
