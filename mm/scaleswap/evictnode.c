@@ -11,21 +11,22 @@
  * Without evictors, kswapd begins when the zones that an allocation may use are below their low
  * watermarks. A task that finds them below their min watermarks reclaims.
  *
- * - kswapd is as it was, from the low to the high watermarks. If it is too slow, memory falls to the
- *   min watermarks, as the usage of a memcg grows to its limit. Evictors keep a headroom above these:
- *   128 pages for each of them, 512 at least, and up to two batches more; but they begin no higher
- *   than half way to the low watermarks, and end below these. So they do what tasks would, just before
- *   tasks would.
+ * - kswapd is as it was, from the low to the high watermarks. If it is too slow, memory falls to
+ *   the min watermarks, as the usage of a memcg grows to its limit. Evictors keep a headroom above
+ *   these: 128 pages for each of them, 512 at least, and up to two batches more; but they begin no
+ *   higher than half way to the low watermarks, and end below these. So they do what tasks would,
+ *   just before tasks would.
  * - Tasks first use what is free elsewhere. So evictors begin only if all nodes together that an
  *   allocation may use lack headroom.
- * - They do not keep more free than that. A working set that fits above the min watermarks has to stay
- *   in memory. kswapd wants more, but is one thread, and does not get it. Evictors would.
+ * - They do not keep more free than that. A working set that fits above the min watermarks has to
+ *   stay in memory. kswapd wants more, but is one thread, and does not get it. Evictors would.
  * - A boosted watermark counts only while tasks wait. kswapd answers it, by reclaim without swap.
  * - There is one evictor at first, and there are the more, the nearer the node is to its min
  *   watermark.
  * - A task that finds no memory waits, as at a limit of a memcg. For each one, evictors free
- *   %SWAP_CLUSTER_MAX pages more, what it would have reclaimed by itself. With small watermarks, few
- *   evictors would have something to do otherwise, while all tasks wait.
+ *   %SWAP_CLUSTER_MAX pages more, what it would have reclaimed by itself, and there is one evictor
+ *   for as many. With small watermarks, few evictors would have something to do otherwise, while
+ *   all tasks wait.
  * - Evictors serve allocations of single pages, from any zone. All others, as of DMA memory or of
  *   several pages, are left to kswapd and reclaim by tasks. Evictors leave the node to these also
  *   while lru_gen/min_ttl_ms is set, since kswapd decides by it what is out of memory.

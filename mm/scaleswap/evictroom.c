@@ -281,9 +281,10 @@ static unsigned int ssw_evict_allowed(struct scaleswap_evict_target *t)
 {
 	if (!ssw_evict_is_node(t))
 		return ssw_evict_memcg_allowed(ssw_evict_memcg_of(t));
-	/* A hint, no barrier, as above */
+	/* A hint, no barrier, as above. As many as tasks would reclaim. */
 	if (waitqueue_active(&t->waiters))
-		return SSW_EVICT_THREADS_MAX;
+		return clamp(DIV_ROUND_UP(ssw_evict_over(t), SWAP_CLUSTER_MAX), 1,
+			     SSW_EVICT_THREADS_MAX);
 	return ssw_node_allowed(t->nid, READ_ONCE(ssw_evict_threads));
 }
 

@@ -13,7 +13,9 @@
 static struct page *get_page_from_freelist(gfp_t gfp_mask, unsigned int order, int alloc_flags,
 					   const struct alloc_context *ac);
 
-/* Count what the nodes lack that an allocation may use. Have evictors look at them if @ask is set. */
+/*
+ * Count what the nodes lack that an allocation may use. Have evictors look at them if @ask is set.
+ */
 static long ssw_evict_nodes(const struct alloc_context *ac, bool ask)
 {
 	pg_data_t *last_pgdat = NULL;
@@ -38,9 +40,9 @@ static long ssw_evict_nodes(const struct alloc_context *ac, bool ask)
 }
 
 /*
- * An allocation has found no zone above its low watermark, and wakes kswapd. Have evictors begin, if
- * little is left of all nodes, and it would reclaim. One that would not may be a first try: the next
- * one looks at more nodes.
+ * An allocation has found no zone above its low watermark, and wakes kswapd. Have evictors begin,
+ * if little is left of all nodes, and it would reclaim. One that would not may be a first try: the
+ * next one looks at more nodes.
  */
 static void scaleswap_evict_low(gfp_t gfp_mask, const struct alloc_context *ac)
 {

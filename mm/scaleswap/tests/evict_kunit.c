@@ -49,7 +49,8 @@ static void ssw_test_node_below_low(struct kunit *test)
 
 	for (gap = 0; gap < 1UL << 20; gap += 1 + gap / 8) {
 		for (n = 1; n <= SSW_EVICT_THREADS_MAX; n++)
-			KUNIT_ASSERT_LE(test, ssw_node_headroom(gap, n) + ssw_node_above(gap, 0), gap);
+			KUNIT_ASSERT_LE(test, ssw_node_headroom(gap, n) + ssw_node_above(gap, 0),
+					gap);
 	}
 	KUNIT_EXPECT_EQ(test, ssw_node_headroom(1 << 20, 1), 512);
 	KUNIT_EXPECT_EQ(test, ssw_node_headroom(1 << 20, 64), 8192);
