@@ -292,12 +292,12 @@ def key_of(p, column, load, cpus, kernels):
             "how": {k: v for k, v in p.items()}, "kernel": kernels[COLUMNS[column]["prefix"] + p["config"]]["sha256"]}
 
 
-def plan(p, columns, loads, cpus):
-    """What is to be measured: what counts most first."""
+def plan(p, columns, loads, cpus, whole):
+    """What is to be measured: what counts most first. What parts are worth: of one load, unless @whole."""
     for load in loads:
         for n in sorted(cpus):
             for column in columns:
-                if load == "shared" or not column.startswith("on-less-"):
+                if whole or load == "shared" or not column.startswith("on-less-"):
                     yield column, load, n, p["seed"]
     for seed in p["other_seeds"] if "shared" in loads and not with_locks(p) else ():
         for n in sorted(cpus):
@@ -432,7 +432,7 @@ def main():
     with b.Workplace() as work:
         kernels = prepare(work, columns, p, o.no_build or o.report)
         store = s.Store("parallel", False)
-        jobs = list(plan(p, columns, loads, cpus))
+        jobs = list(plan(p, columns, loads, cpus, bool(o.kernels)))
         key = lambda c, load, n, seed: key_of(settings(p, c, load, seed), c, load, n, kernels)
 
         def found(job):
