@@ -6,12 +6,15 @@ import tables as t
 
 FILE = "parallel.json"
 LOCKS_FILE = "parallel-locks.json"
+EVICT_FILE = "parallel-evict.json"
 LOCKS = {"lru_lock": "`lru_lock`", "si->lock": "`si->lock`"}
 KERNELS = {"base": "base kernel", "mglru": "base, MGLRU", "linux-7.2": "Linux 7.2", "on": "`scaleswap=on`",
            "on-less-core": "on, plain areas", "on-less-lru": "on, no LRU shards", "on-less-fault": "on, no critical faults",
            "on-less-evict": "on, no evictors"}
 LOADS = {"shared": "processes, one cgroup", "threads": "threads of one process", "apart": "processes, a cgroup each",
          "global": "processes, no limit", "slow": "processes, one cgroup, drives of 10 µs"}
+# LRU, and the kernels that have it: base, ours without evictors (for one load only), with them
+EVICT = (("classic", ("base", "on-less-evict", "on")), ("MGLRU", ("mglru", "on-less-evict-mglru", "on-mglru")))
 PEERS = ("base", "linux-7.2")
 STAGES = (("swap out", lambda r: r["swap_out"]["kpages_s"]), ("swap in", lambda r: r["swap_in"]["kpages_s"]),
           ("both", lambda r: r["kfaults_s"]))
@@ -175,3 +178,19 @@ def table_parallel_locks():
     rows.append(["all locks", *[f"{w['all locks']:.1f}" for w in waits]])
     head_ = ["% of the CPUs' time", *[f"{KERNELS[r['kernel']]}, {r['cpus']} CPUs" for r in runs]]
     return t.markdown(head_, rows) + t.source(LOCKS_FILE)
+
+
+def table_parallel_evict():
+    """With evictors and without: throughput, and how long a fault takes; a fault may wait for reclaim."""
+    rows = []
+    found = {(r["load"], r["cpus"], r["kernel"]): r for r in t.data(EVICT_FILE)["runs"]}
+    for load in sorted({k[0] for k in found}, key=list(LOADS).index):
+        for cpus in sorted({k[1] for k in found}):
+            for lru, kernels in EVICT:
+                for kernel, title in zip(kernels, ("base kernel", "on, no evictors", "`scaleswap=on`")):
+                    r = found.get((load, cpus, kernel))
+                    if r:
+                        rows.append([LOADS[load], cpus, lru, title, t.n(r["kfaults_s"]),
+                                     *[f"{r[k]:,.0f}" for k in ("avg_us", "p50_us", "p99_us", "p999_us")]])
+    return t.markdown(["", "CPUs", "LRU", "kernel", "thousand faults a second", "µs of a fault: average", "p50", "p99",
+                       "p99.9"], rows) + t.source(EVICT_FILE)
