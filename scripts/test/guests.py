@@ -41,7 +41,7 @@ GUESTS = {
                  tests="evict_pool evict_node:kswapd_alone lru_gen:turned_on evict_pool "
                  "evict_node:kswapd_alone"),
     # the pool where the memory of nodes is short
-    "node": dict(cpus=4, nodes=2, mem=768, append="scaleswap=on", debug=dict(nodes=1),
+    "node": dict(cpus=4, nodes=2, mem=768, append="scaleswap=on", debug=dict(mem=2048),
                  tests="evict_node lru_gen:turned_on evict_node"),
     # the pages that faults wait for: private queues, and poll queues for bios. fault_device last:
     # the area of a drive that it removes stays, and takes pages that never get out
