@@ -223,6 +223,9 @@ bool ssw_evict_wait(struct ssw_evict_wait *w);
 void ssw_evict_waited(struct ssw_evict_wait *w, unsigned long nr_pages, bool good);
 void ssw_evict_target_init(struct scaleswap_evict_target *t, int nid);
 
+/* page_alloc-evict.c */
+long ssw_zone_usable(struct zone *zone, bool cma);
+
 /* evictnode.c */
 struct scaleswap_evict_target *ssw_node_target(int nid);
 int ssw_node_init(int nid);

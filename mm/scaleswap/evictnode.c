@@ -21,6 +21,7 @@
  * - They do not keep more free than that. A working set that fits above the min watermarks has to
  *   stay in memory. kswapd wants more, but is one thread, and does not get it. Evictors would.
  * - A boosted watermark counts only while tasks wait. kswapd answers it, by reclaim without swap.
+ *   So it is with free CMA pages: only some tasks cannot use them, and these wait.
  * - There is one evictor at first, and there are the more, the nearer the node is to its min
  *   watermark.
  * - A task that finds no memory waits, as at a limit of a memcg. For each one, evictors free
@@ -133,19 +134,19 @@ struct ssw_node_room {
 
 static struct ssw_node_room ssw_node_look(int nid)
 {
-	struct scaleswap_evict_target *t = ssw_node_target(nid);
 	/* A hint, no barrier: who begins to wait asks again. */
-	unsigned int waiting = t ? atomic_read(&t->waiting) : 0;
+	unsigned int waiting = atomic_read(&ssw_node_target(nid)->waiting);
 	struct ssw_node_room r = {};
 	unsigned long gap = 0;
 	struct zone *zone;
 
 	for (zone = ssw_node_zone(nid, NULL); zone; zone = ssw_node_zone(nid, zone)) {
-		long min = zone->_watermark[WMARK_MIN];
-		long above = (long)zone_page_state(zone, NR_FREE_PAGES) -
+		long min = READ_ONCE(zone->_watermark[WMARK_MIN]);
+		long above = ssw_zone_usable(zone, !waiting) -
 			     zone->lowmem_reserve[SSW_NODE_IDX] - min;
 
-		gap += zone->_watermark[WMARK_LOW] - min;
+		/* Both may be changed meanwhile. */
+		gap += max((long)READ_ONCE(zone->_watermark[WMARK_LOW]) - min, 0);
 		if (waiting)
 			above -= READ_ONCE(zone->watermark_boost);
 		r.room += max(above, 0);

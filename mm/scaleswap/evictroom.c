@@ -306,7 +306,11 @@ void ssw_evict_put(struct scaleswap_evict_target *t)
 		css_put(&ssw_evict_memcg_of(t)->css);
 }
 
-/* Check whether evictors hold all that is to be freed. They look again when they hold none. */
+/*
+ * Check whether evictors hold all that is to be freed. They look again when they hold none. Who
+ * asks has a full barrier before it: in page_counter_try_charge(), scaleswap_evict_low(), or
+ * prepare_to_wait_exclusive(). It pairs with that in ssw_evict_wait_work().
+ */
 static bool ssw_evict_is_enough(struct scaleswap_evict_target *t)
 {
 	unsigned long over = ssw_evict_over(t);

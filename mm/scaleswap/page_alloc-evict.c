@@ -13,10 +13,24 @@
 static struct page *get_page_from_freelist(gfp_t gfp_mask, unsigned int order, int alloc_flags,
 					   const struct alloc_context *ac);
 
+/**
+ * ssw_zone_usable - count the free pages of a zone that allocations of single pages may use
+ * @zone: the zone
+ * @cma: whether pages count that are kept for contiguous memory
+ *
+ * Context: any.
+ * Return: pages; above a watermark, if there are more than that.
+ */
+long ssw_zone_usable(struct zone *zone, bool cma)
+{
+	return (long)zone_page_state(zone, NR_FREE_PAGES) -
+	       __zone_watermark_unusable_free(zone, 0, cma ? ALLOC_CMA : 0);
+}
+
 /*
  * Count what the nodes lack that an allocation may use. Have evictors look at them if @ask is set.
  */
-static long ssw_evict_nodes(const struct alloc_context *ac, bool ask)
+static long ssw_evict_nodes(gfp_t gfp_mask, const struct alloc_context *ac, bool ask)
 {
 	pg_data_t *last_pgdat = NULL;
 	struct zoneref *z;
@@ -28,6 +42,7 @@ static long ssw_evict_nodes(const struct alloc_context *ac, bool ask)
 		long lacks;
 
 		if (!managed_zone(zone) || zone->zone_pgdat == last_pgdat ||
+		    !cpuset_zone_allowed(zone, gfp_mask) ||
 		    !ssw_node_serves(nid, ac->highest_zoneidx))
 			continue;
 		last_pgdat = zone->zone_pgdat;
@@ -50,8 +65,8 @@ static void scaleswap_evict_low(gfp_t gfp_mask, const struct alloc_context *ac)
 		return;
 	/* Pairs with the barrier in ssw_evict_done(): it sees what was allocated, or is asked. */
 	smp_mb();
-	if (ssw_evict_nodes(ac, false) > 0)
-		ssw_evict_nodes(ac, true);
+	if (ssw_evict_nodes(gfp_mask, ac, false) > 0)
+		ssw_evict_nodes(gfp_mask, ac, true);
 }
 
 /**
@@ -121,7 +136,8 @@ static struct page *ssw_alloc_wait(struct ssw_alloc_wait *w)
  * Choose the node to wait for, of those that an allocation may use: the nearest one of which
  * evictors can free something. NULL if there is none; *@why is set if all are stuck.
  */
-static struct scaleswap_evict_target *ssw_alloc_target(const struct alloc_context *ac,
+static struct scaleswap_evict_target *ssw_alloc_target(gfp_t gfp_mask,
+						       const struct alloc_context *ac,
 						       enum ssw_fallback *why)
 {
 	struct zoneref *z;
@@ -130,7 +146,8 @@ static struct scaleswap_evict_target *ssw_alloc_target(const struct alloc_contex
 	for_each_zone_zonelist_nodemask(zone, z, ac->zonelist, ac->highest_zoneidx, ac->nodemask) {
 		int nid = zone_to_nid(zone);
 
-		if (!managed_zone(zone) || !ssw_node_serves(nid, ac->highest_zoneidx))
+		if (!managed_zone(zone) || !cpuset_zone_allowed(zone, gfp_mask) ||
+		    !ssw_node_serves(nid, ac->highest_zoneidx))
 			continue;
 		if (!ssw_evict_is_stuck(ssw_node_target(nid)))
 			return ssw_node_target(nid);
@@ -145,7 +162,7 @@ static struct page *ssw_alloc_wait_any(struct ssw_alloc_wait *w)
 	struct scaleswap_evict_target *t;
 	struct page *page;
 
-	while ((t = ssw_alloc_target(w->ac, &w->wait.why))) {
+	while ((t = ssw_alloc_target(w->wait.gfp_mask, w->ac, &w->wait.why))) {
 		w->wait.target = t;
 		w->wait.freed = atomic_long_read(&t->freed);
 		page = ssw_alloc_wait(w);
@@ -195,7 +212,7 @@ static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order
 	for_each_zone_zonelist_nodemask(zone, z, ac->zonelist, ac->highest_zoneidx, ac->nodemask) {
 		struct scaleswap_evict_target *t = ssw_node_target(zone_to_nid(zone));
 
-		if (!t || zone->zone_pgdat == last_pgdat)
+		if (!t || zone->zone_pgdat == last_pgdat || !cpuset_zone_allowed(zone, gfp_mask))
 			continue;
 		last_pgdat = zone->zone_pgdat;
 		if (!ssw_evict_in_flight(t))

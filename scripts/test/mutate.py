@@ -151,6 +151,8 @@ MUTANTS = {
     "node-first-try": ("mm/scaleswap/page_alloc-evict.c", " || !(gfp_mask & __GFP_DIRECT_RECLAIM))\n		return;", ")\n		return;",
                        "node/evict_node.prefers*"),
     "node-none-for-waiters": ("mm/scaleswap/evictnode.c", " + waiting * SWAP_CLUSTER_MAX;", ";", "kunit/*"),
+    "node-no-cpuset": ("mm/scaleswap/page_alloc-evict.c", "		if (!managed_zone(zone) || !cpuset_zone_allowed(zone, gfp_mask) ||",
+                       "		if (!managed_zone(zone) ||", "node/evict_node.cpuset"),
     "node-nobody-waits": ("mm/scaleswap/page_alloc-evict.c", "	if (!order && ssw_evict_may_wait(gfp_mask)) {", "	if (0) {",
                           "node/evict_node.tasks*"),
     "node-as-kswapd": ("mm/scaleswap/evictnode.c", "	return min(max(threads * SSW_NODE_HEADROOM, SSW_NODE_HEADROOM_MIN), gap / 2);",

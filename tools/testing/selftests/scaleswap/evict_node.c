@@ -11,6 +11,7 @@
 
 #define TTL	"/sys/kernel/mm/lru_gen/min_ttl_ms"
 #define DIRECT	SSW_TRACE "events/vmscan/mm_vmscan_direct_reclaim_begin/"
+#define WAIT	SSW_TRACE "events/scaleswap/scaleswap_evict_wait/"
 /* __GFP_IO, __GFP_FS, and not __GFP_NORETRY */
 #define FILTER	"comm==\"evict_node\"&&order==0&&gfp_flags&0x40&&gfp_flags&0x80&&!(gfp_flags&0x10000)"
 #define BOOST	"/proc/sys/vm/watermark_boost_factor"
@@ -198,19 +199,27 @@ static bool watch(void)
 	       !ssw_write(DIRECT "enable", "1") && !ssw_write(SSW_TRACE "tracing_on", "1");
 }
 
-/* How often they did */
-static long watched(void)
+/* How often an event is in the trace, which ends */
+static long traced(const char *event)
 {
 	FILE *f = fopen(SSW_TRACE "trace", "r");
 	char line[512];
 	long n = 0;
 
 	ssw_trace_stop();
-	ssw_write(DIRECT "filter", "0");
 	while (f && fgets(line, sizeof(line), f))
-		n += !!strstr(line, "direct_reclaim_begin:");
+		n += !!strstr(line, event);
 	if (f)
 		fclose(f);
+	return n;
+}
+
+/* How often they did */
+static long watched(void)
+{
+	long n = traced("direct_reclaim_begin:");
+
+	ssw_write(DIRECT "filter", "0");
 	return n;
 }
 
@@ -347,8 +356,11 @@ SSW_BODY(evict_node, other_node_first)
 	leave(_metadata);
 }
 
-/* Have a process use more than there is of node 1, which it has a policy for. Return its end. */
-static int use_node_1(int policy)
+/*
+ * Have a process on a CPU of node 0 use more than there is of node 1. It has a policy for that node
+ * or, if @policy is 0, is in @group. Return its end.
+ */
+static int use_node_1(int policy, const char *group)
 {
 	const long pages = node_free(1) + 8192;
 	unsigned long mask = 1UL << 1;
@@ -357,30 +369,56 @@ static int use_node_1(int policy)
 
 	if (pid)
 		return pid < 0 ? -1 : ssw_join(pid);
+	ssw_pin(0);
+	if (!policy && cg_move(group, getpid()))
+		_exit(7);
 	p = ssw_map(pages, false);
-	if (!p || syscall(SYS_mbind, p, pages * SSW_PAGE, policy, &mask, 64, 0))
+	if (!p || (policy && syscall(SYS_mbind, p, pages * SSW_PAGE, policy, &mask, 64, 0)))
 		_exit(9);
 	ssw_stamp(p, pages, 1);
 	_exit(ssw_wrong(p, pages, 1) ? 1 : 0);
 }
 
-/* Tasks that may only use one node wait for its evictors, though another one has memory. */
-SSW_BODY(evict_node, bound_to_a_node)
+/* Tasks that may only use node 1 wait for its evictors, though node 0 is nearer, and has memory. */
+static void only_node_1(struct __test_metadata *_metadata, int policy)
 {
 	struct ssw_areas areas;
 	struct ways w;
 
-	if (access(NODE1, F_OK))
-		SKIP(return, "one node");
 	ASSERT_EQ(0, ssw_areas_on(&areas, 30000, 4));
 	ssw_write("/proc/sys/vm/drop_caches", "3");
+	ssw_write(SSW_TRACE "tracing_on", "0");
+	ssw_trace_empty(SSW_TRACE "trace");
+	ASSERT_EQ(0, ssw_write(WAIT "enable", "1"));
+	ASSERT_EQ(0, ssw_write(SSW_TRACE "tracing_on", "1"));
 	w = ways();
-	EXPECT_EQ(0, use_node_1(MPOL_BIND));
+	EXPECT_EQ(0, use_node_1(policy, GROUP));
+	EXPECT_EQ(0, traced("evict_wait: cgroup=0 node=0"));
 	w = ways_since(_metadata, &w);
 	EXPECT_LT(8192 / 2, w.freed);
 	EXPECT_EQ(0, w.late + w.stuck + w.killed + w.kills);
 	EXPECT_GE(w.unfit, w.stalls);
 	leave(_metadata);
+}
+
+SSW_BODY(evict_node, bound_to_a_node)
+{
+	if (access(NODE1, F_OK))
+		SKIP(return, "one node");
+	only_node_1(_metadata, MPOL_BIND);
+}
+
+SSW_BODY(evict_node, cpuset)
+{
+	if (access(NODE1, F_OK))
+		SKIP(return, "one node");
+	if (ssw_write(SSW_CG "/cgroup.subtree_control", "+cpuset"))
+		SKIP(return, "no cpusets");
+	ASSERT_EQ(0, cg_make(GROUP));
+	ASSERT_EQ(0, ssw_write(SSW_CG "/" GROUP "/cpuset.mems", "1"));
+	only_node_1(_metadata, 0);
+	cg_reclaim(GROUP);
+	EXPECT_EQ(0, cg_remove(GROUP));
 }
 
 /* A task that prefers a node tries it alone first. Evictors leave that to kswapd. */
@@ -398,7 +436,7 @@ SSW_BODY(evict_node, prefers_a_node)
 		SKIP(return, "node 0 has %lld free pages", node_free(0));
 	held = counter("held");
 	w = ways();
-	EXPECT_EQ(0, use_node_1(MPOL_PREFERRED_MANY));
+	EXPECT_EQ(0, use_node_1(MPOL_PREFERRED_MANY, NULL));
 	w = ways_since(_metadata, &w);
 	EXPECT_EQ(held, counter("held"));
 	EXPECT_EQ(0, w.waits + w.stalls);
