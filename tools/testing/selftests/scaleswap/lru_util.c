@@ -641,24 +641,28 @@ int mate_end(struct mate *m)
 	return status;
 }
 
-/* Free pages of ZONE_MOVABLE on a node; 0 if it has no such zone. */
+/*
+ * Free pages of ZONE_MOVABLE on a node above the low watermark, where allocations go on with the
+ * zone below; 0 if it has no such zone.
+ */
 static long movable_free(int node)
 {
 	char line[256], zone[32];
 	bool here = false;
-	long pages = 0;
+	long pages = 0, low = 0;
 	int n;
 	FILE *f = fopen("/proc/zoneinfo", "r");
 
 	while (f && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "Node %d, zone %31s", &n, zone) == 2)
 			here = n == node && !strcmp(zone, "Movable");
-		else if (here && sscanf(line, " pages free %ld", &pages) == 1)
+		else if (here && !sscanf(line, " pages free %ld", &pages) &&
+			 sscanf(line, " low %ld", &low) == 1)
 			break;
 	}
 	if (f)
 		fclose(f);
-	return pages;
+	return pages - low;
 }
 
 /*
@@ -672,9 +676,11 @@ static long movable_free(int node)
  */
 long crowd(struct mate *hog, int node, long room, struct mate m[4], long cold)
 {
+	/* What stays free: more than high watermarks and the lists of CPUs, or kswapd takes cold pages. */
+	const long rest = 8000;
 	long locked = 0;
 
-	while (locked < room - cold * 11 / 2 || movable_free(node) > cold / 4) {
+	while (locked < room - cold * 4 - rest || movable_free(node) > 200) {
 		if (locked + 200 > room || tell(hog, LOCK_NEW, locked, 200, 7))
 			return -1;
 		locked += 200;
