@@ -221,6 +221,7 @@ void ssw_evict_allow(unsigned int nr);
 bool ssw_evict_may_wait(gfp_t gfp_mask);
 bool ssw_evict_wait(struct ssw_evict_wait *w);
 void ssw_evict_waited(struct ssw_evict_wait *w, unsigned long nr_pages, bool good);
+unsigned long ssw_evict_wait_held(struct mem_cgroup *memcg, gfp_t gfp_mask);
 void ssw_evict_target_init(struct scaleswap_evict_target *t, int nid);
 
 /* page_alloc-evict.c */

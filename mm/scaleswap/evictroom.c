@@ -36,8 +36,8 @@
 /* How long a memcg is left alone of which nothing can be freed, at first and at most */
 #define SSW_STUCK_FIRST		(HZ / 10)
 #define SSW_STUCK_MAX		(4 * HZ)
-/* How often a task that waits for memory of a node looks, if nobody wakes it */
-#define SSW_NODE_POLL		((long)DIV_ROUND_UP(HZ, 50))
+/* How often a task looks that waits for memory of a node, or for what is held, if nobody wakes it */
+#define SSW_POLL		((long)DIV_ROUND_UP(HZ, 50))
 
 /* What to evict from, by turns */
 static LIST_HEAD(ssw_evict_list);
@@ -563,8 +563,11 @@ static bool ssw_evict_sleep(struct ssw_evict_wait *w)
 			break;
 		if (!w->held)
 			ssw_evict_request(t);
-		/* Memory of a node may be freed by others, too, and of other nodes. */
-		slice = ssw_evict_is_node(t) ? min(w->left, SSW_NODE_POLL) : w->left;
+		/*
+		 * Memory of a node may be freed by others, too, and of other nodes. Who waits for what
+		 * evictors hold is only told when they hold nothing.
+		 */
+		slice = ssw_evict_is_node(t) || w->held ? min(w->left, SSW_POLL) : w->left;
 		w->left -= slice - schedule_timeout(slice);
 	}
 	finish_wait(&t->waiters, &wait);
@@ -604,7 +607,8 @@ bool ssw_evict_wait(struct ssw_evict_wait *w)
 
 /**
  * ssw_evict_waited - count a wait
- * @w: what a task waited for, or would have
+ * @w: what a task waited for, or would have. If that was held, it is no fallback: the task has
+ *	reclaimed before.
  * @nr_pages: pages that it needs
  * @good: whether it got them; else @w->why says why not
  *
@@ -618,10 +622,12 @@ void ssw_evict_waited(struct ssw_evict_wait *w, unsigned long nr_pages, bool goo
 		trace_scaleswap_evict_wait(node ? 0 :
 					   cgroup_ino(ssw_evict_memcg_of(w->target)->css.cgroup),
 					   w->target->nid, nr_pages,
-					   good ? SSW_NR_FALLBACKS : w->why,
+					   good ? SSW_NR_FALLBACKS : w->why, w->held,
 					   w->start ? local_clock() - w->start : 0);
 	}
-	if (good)
+	if (w->held)
+		ssw_stat_add(SSW_EVICT_HELD_WAITS, 1);
+	else if (good)
 		ssw_stat_add(SSW_EVICT_WAITS, 1);
 	else
 		ssw_fallback(raw_smp_processor_id(), w->why, 0);
@@ -647,8 +653,7 @@ static bool ssw_memcg_wait_over(const struct ssw_evict_wait *wait)
 	if (w->high)
 		return page_counter_read(&memcg->memory) <= READ_ONCE(memcg->memory.high) ||
 		       atomic_long_read(&wait->target->freed) - wait->freed >= w->nr_pages;
-	return ssw_evict_has_room(memcg, wait->held ? w->nr_pages :
-				  max(w->nr_pages, ssw_evict_room(memcg)));
+	return ssw_evict_has_room(memcg, max(w->nr_pages, ssw_evict_room(memcg)));
 }
 
 /**
@@ -690,30 +695,34 @@ unsigned long __scaleswap_evict_wait(struct mem_cgroup *memcg, unsigned long nr_
 	return good ? nr_pages : 0;
 }
 
+/* Whether as much was freed as reclaim takes at a time */
+static bool ssw_held_wait_over(const struct ssw_evict_wait *w)
+{
+	return atomic_long_read(&w->target->freed) - w->freed >= SWAP_CLUSTER_MAX;
+}
+
 /**
- * __scaleswap_evict_last - wait for what evictors hold, before a memcg is out of memory
+ * ssw_evict_wait_held - wait for what evictors hold of a memcg
  * @memcg: the memcg, of which reclaim has freed nothing
- * @nr_pages: pages to be charged
- * @gfp_mask: of the charge
+ * @gfp_mask: of the reclaim
  *
  * Context: process context, may sleep, evict/wait_ms at most.
- * Return: @nr_pages if there is room, or 0.
+ * Return: pages that evictors have freed meanwhile; 0 if they hold none, or the task may not wait.
  */
-unsigned long __scaleswap_evict_last(struct mem_cgroup *memcg, unsigned long nr_pages,
-				     gfp_t gfp_mask)
+unsigned long ssw_evict_wait_held(struct mem_cgroup *memcg, gfp_t gfp_mask)
 {
-	struct ssw_memcg_wait w = {
-		.wait.target = &memcg->evict,
-		.wait.freed = atomic_long_read(&memcg->evict.freed),
-		.wait.over = ssw_memcg_wait_over,
-		.wait.gfp_mask = gfp_mask,
-		.wait.held = true,
-		.nr_pages = nr_pages,
+	struct ssw_evict_wait w = {
+		.target = &memcg->evict,
+		.freed = atomic_long_read(&memcg->evict.freed),
+		.over = ssw_held_wait_over,
+		.gfp_mask = gfp_mask,
+		.held = true,
 	};
 
-	if (!ssw_evict_in_flight(&memcg->evict) || !ssw_evict_may_wait(gfp_mask))
+	if (!ssw_evict_in_flight(w.target) || !ssw_evict_may_wait(gfp_mask))
 		return 0;
-	return ssw_evict_wait(&w.wait) ? nr_pages : 0;
+	ssw_evict_waited(&w, SWAP_CLUSTER_MAX, ssw_evict_wait(&w));
+	return atomic_long_read(&memcg->evict.freed) - w.freed;
 }
 
 /**

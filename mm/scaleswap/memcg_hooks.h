@@ -135,8 +135,6 @@ void __scaleswap_evict_init(struct mem_cgroup *memcg);
 void __scaleswap_evict_mark(struct mem_cgroup *memcg);
 unsigned long __scaleswap_evict_wait(struct mem_cgroup *memcg, unsigned long nr_pages,
 				     gfp_t gfp_mask, bool high);
-unsigned long __scaleswap_evict_last(struct mem_cgroup *memcg, unsigned long nr_pages,
-				     gfp_t gfp_mask);
 
 /**
  * scaleswap_evict_init - initialize what a memcg has for evictors
@@ -187,10 +185,7 @@ static inline unsigned long scaleswap_charge_reclaim(struct mem_cgroup *memcg,
 		*batch = max(SWAP_CLUSTER_MAX, nr_pages);
 		return nr;
 	}
-	nr = try_to_free_mem_cgroup_pages(memcg, nr_pages, gfp_mask, options, NULL);
-	if (!nr && scaleswap_evict_on())
-		nr = __scaleswap_evict_last(memcg, nr_pages, gfp_mask);
-	return nr;
+	return try_to_free_mem_cgroup_pages(memcg, nr_pages, gfp_mask, options, NULL);
 }
 
 /**

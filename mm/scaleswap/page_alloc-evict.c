@@ -202,7 +202,7 @@ static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order
 {
 	struct ssw_alloc_wait w = ssw_alloc_wait_of(gfp_mask, order, alloc_flags, ac);
 	pg_data_t *last_pgdat = NULL;
-	bool waited = false;
+	bool good = false;
 	struct zoneref *z;
 	struct zone *zone;
 
@@ -218,11 +218,14 @@ static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order
 		if (!ssw_evict_in_flight(t))
 			continue;
 		w.wait.target = t;
-		waited = true;
-		if (ssw_evict_wait(&w.wait))
+		good = ssw_evict_wait(&w.wait);
+		if (good)
 			break;
 	}
-	return waited ? get_page_from_freelist(gfp_mask, order, alloc_flags, ac) : NULL;
+	if (!w.wait.began)
+		return NULL;
+	ssw_evict_waited(&w.wait, 1 << order, good);
+	return get_page_from_freelist(gfp_mask, order, alloc_flags, ac);
 }
 
 #else /* CONFIG_SCALESWAP_EVICTOR */

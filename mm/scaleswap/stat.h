@@ -63,7 +63,11 @@
 	/* of those put back, still being written */			\
 	X(EVICT_LATE, late)						\
 	/* waits for evictors that ended with room; in events */	\
-	X(EVICT_WAITS, waits)
+	X(EVICT_WAITS, waits)						\
+	/* waits for what evictors held, when reclaim had freed nothing;	\
+	 * in events							\
+	 */								\
+	X(EVICT_HELD_WAITS, held_waits)
 
 /* In io/, in pages except batches */
 #define SSW_IO_STATS(X)							\

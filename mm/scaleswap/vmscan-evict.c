@@ -670,7 +670,25 @@ long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages)
 	return freed;
 }
 
+/*
+ * Reclaim of a memcg has freed nothing: wait for what evictors hold of it, which may be all that can
+ * be freed. Without evictors, reclaim would have found it, and a limit could be set, or no task need
+ * be killed. Return how much of it was freed.
+ */
+static unsigned long scaleswap_evict_last(struct scan_control *sc)
+{
+	/* Evictors swap. */
+	if (!scaleswap_evict_on() || !sc->may_swap)
+		return 0;
+	return ssw_evict_wait_held(sc->target_mem_cgroup, sc->gfp_mask);
+}
+
 #else /* CONFIG_SCALESWAP_EVICTOR */
+
+static inline unsigned long scaleswap_evict_last(struct scan_control *sc)
+{
+	return 0;
+}
 
 static inline void scaleswap_pipe_unmap(struct scan_control *sc, struct folio *folio)
 {

@@ -114,6 +114,8 @@ MUTANTS = {
                              "		io_schedule_timeout(left);", "evict/evict.slow*"),
     "evict-refilled": ("mm/scaleswap/vmscan-evict.c", "	batch->state = SSW_BATCH_LATE;",
                        "	batch->state = SSW_BATCH_FREE;", "evict/evict.slow*"),
+    "evict-held-not-waited": ("mm/vmscan.c", "	return nr_reclaimed ?: scaleswap_evict_last(&sc);",
+                              "	return nr_reclaimed;", "evict/evict.held*"),
     "evict-held-backwards": ("mm/scaleswap/vmscan-evict.c", "	list_add(&folio->lru, &pipe->held);",
                              "	list_add_tail(&folio->lru, &pipe->held);", "evict/evict.in_batches"),
     "evict-move-not-flushed": ("mm/userfaultfd.c", "	if (scaleswap_evict_on())", "	if (0)",

@@ -70,20 +70,22 @@ TRACE_EVENT(scaleswap_fallback,
 
 /*
  * A task waited for evictors: at a limit of a memcg, or for memory of a node; the other one is 0 or
- * -1. The reason is why it has to reclaim, or none.
+ * -1. The reason is why it has to reclaim, or none. If held, it had reclaimed before, and waited for
+ * what evictors held.
  */
 TRACE_EVENT(scaleswap_evict_wait,
 
 	TP_PROTO(unsigned long ino, int nid, unsigned long nr_pages,
-		 unsigned int reason, u64 ns),
+		 unsigned int reason, bool held, u64 ns),
 
-	TP_ARGS(ino, nid, nr_pages, reason, ns),
+	TP_ARGS(ino, nid, nr_pages, reason, held, ns),
 
 	TP_STRUCT__entry(
 		__field(unsigned long, ino)
 		__field(int, nid)
 		__field(unsigned long, nr_pages)
 		__field(unsigned int, reason)
+		__field(bool, held)
 		__field(u64, ns)
 	),
 
@@ -92,15 +94,16 @@ TRACE_EVENT(scaleswap_evict_wait,
 		__entry->nid = nid;
 		__entry->nr_pages = nr_pages;
 		__entry->reason = reason;
+		__entry->held = held;
 		__entry->ns = ns;
 	),
 
-	TP_printk("cgroup=%lu node=%d pages=%lu reason=%s ns=%llu", __entry->ino, __entry->nid,
-		  __entry->nr_pages,
+	TP_printk("cgroup=%lu node=%d pages=%lu reason=%s held=%d ns=%llu", __entry->ino,
+		  __entry->nid, __entry->nr_pages,
 		  __print_symbolic(__entry->reason,
 				   SSW_FALLBACKS(ssw_trace_fb_name)
 				   { SSW_NR_FALLBACKS, "none" }),
-		  __entry->ns)
+		  __entry->held, __entry->ns)
 );
 
 /* The read of a page that a fault waits for was submitted, before its readahead. */

@@ -46,7 +46,8 @@ evictors, in pages:
   evict/freed  of these; others were put back, some of them late, while being written
   evict/threads, cpus  how many there are on a node, and where
   evict/wait_ms, batch  how long tasks wait for them; pages they flush from TLBs together
-  evict/waits  times that tasks waited, and got memory
+  evict/waits  times that tasks waited, and got memory; held_waits: that they found nothing to reclaim, and
+               waited for what evictors held
   fallback/evict_*    times that they reclaimed instead: nothing could be freed (stuck), not in
                       time (late), they must not wait (unfit), killed
   fallback/pipe_full  times that all batches waited for writes
@@ -72,7 +73,8 @@ NO_BATCH = 'no_batch'
 FAULT = ('mode', 'poll_us', 'readahead', 'reads_direct', 'reads_bio', 'reads_irq', 'reads_late',
          'reads_retried')
 IO = ('bio_pages', 'batches', 'batched')
-EVICT = ('threads', 'cpus', 'wait_ms', 'batch', 'waits', 'flushed', 'held', 'freed', 'put_back', 'late')
+EVICT = ('threads', 'cpus', 'wait_ms', 'batch', 'waits', 'held_waits', 'flushed', 'held', 'freed', 'put_back',
+         'late')
 # How evictors are set; the second one is a list of CPUs.
 EVICT_SET = ('threads', 'cpus', 'wait_ms', 'batch')
 CPUS = 'cpus'

@@ -210,14 +210,14 @@ class Status(fake.Case):
         self.assertNotIn('bio_pages', out)
 
     def test_evictors(self):
-        counts = {'threads': 2, 'cpus': '0-1', 'wait_ms': 200, 'batch': 128, 'waits': 12,
+        counts = {'threads': 2, 'cpus': '0-1', 'wait_ms': 200, 'batch': 128, 'waits': 12, 'held_waits': 4,
                   'flushed': 3, 'held': 700, 'freed': 600, 'put_back': 100, 'late': 9}
         status = json.loads(self.works('status --json --replay ' + RECORDING))
         self.assertEqual(status['evict'], counts)
         out = self.works('status --replay ' + RECORDING)
         self.assertIn('evictors: 2 a memory node, on CPUs 0-1; tasks wait 200 ms at most; batches of 128\n', out)
         part = out[out.index('evictors, since boot'):]
-        self.assertRegex(part, r'evict/waits +12\n')
+        self.assertRegex(part, r'evict/waits +12\n +evict/held_waits +4\n')
         self.assertRegex(part, r'evict_stuck +5\n.*evict_late +6\n.*evict_unfit +7\n.*evict_killed +1\n')
         self.assertEqual(out.count('evict_late'), 1)
         self.assertRegex(part, r'evict/flushed +3\n +evict/held +700\n +evict/freed +600\n')

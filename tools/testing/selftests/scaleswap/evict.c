@@ -657,6 +657,75 @@ SSW_BODY(evict, entry_moved_before_the_flush)
 	EXPECT_EQ(0, cg_remove(GROUP));
 }
 
+/* --- what is held, and all that there is ------------------------------------------------ */
+
+/* Pages that are isolated now */
+static long long held(void)
+{
+	ssw_write("/proc/sys/vm/stat_refresh", "1");
+	return ssw_vmstat("nr_isolated_anon");
+}
+
+/*
+ * Evictors hold all that can be freed: a limit that is lowered, or memory.reclaim, waits for it. It
+ * does not fail, and no process is killed. Each kind is tried until it came while pages were held.
+ */
+SSW_BODY(evict, held_is_waited_for)
+{
+	static const char * const what[] = { "memory.max", "memory.high", "memory.reclaim" };
+	/* No more than evictors hold at a time */
+	const long pages = 64, less = 48;
+	long long had_ms = ssw_num(EVICT "wait_ms");
+	struct ssw_areas areas;
+	struct member m;
+	char was[16];
+
+	NEED_DELAY("500");
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, SSW_MANY));
+	ASSERT_EQ(0, cg_make(GROUP));
+	ASSERT_EQ(0, ssw_write(EVICT "wait_ms", "10000"));
+	m = member_start(GROUP, 1, pages, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(what); i++) {
+		bool limit = strcmp(what[i], "memory.reclaim");
+		long long waits = counter("held_waits"), usage = 0;
+
+		ssw_for_looks(n) {
+			pid_t pid;
+
+			ASSERT_TRUE(member_step(&m, STAMP));
+			pid = fork();
+			ASSERT_LE(0, pid);
+			if (!pid)
+				_exit(-evict(pages) & 127);
+			while (held() < less && !waitpid(pid, NULL, WNOHANG))
+				usleep(10000);
+			usage = cg(GROUP, "memory.current", NULL) / (long long)SSW_PAGE;
+			/* Else it came too late. */
+			if (usage > less) {
+				EXPECT_EQ(0, ssw_cgroup_set(GROUP, what[i], SSW_PAGE *
+							    (limit ? usage - less : less / 2)));
+				if (limit)
+					EXPECT_GE((usage - less) * (long long)SSW_PAGE,
+						  cg(GROUP, "memory.current", NULL));
+			}
+			waitpid(pid, NULL, 0);
+			if (limit)
+				EXPECT_EQ(0, ssw_cgroup_set(GROUP, what[i], -1));
+			if (counter("held_waits") > waits)
+				break;
+		}
+		EXPECT_LT(waits, counter("held_waits")) TH_LOG("%s", what[i]);
+		EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill")) TH_LOG("%s", what[i]);
+	}
+	snprintf(was, sizeof(was), "%lld", had_ms);
+	EXPECT_EQ(0, ssw_write(EVICT "wait_ms", was));
+	ASSERT_TRUE(member_step(&m, CHECK));
+	member_step(&m, LEAVE);
+	EXPECT_EQ(0, m.status);
+	settled(_metadata);
+	EXPECT_EQ(0, cg_remove(GROUP));
+}
+
 /* Bad input is refused. */
 SSW_TEST_F(evict, bad_input)
 {
