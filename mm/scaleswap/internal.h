@@ -306,6 +306,7 @@ void ssw_gen_moved(struct scaleswap_gen *g, unsigned int pages, u32 at, int nr_p
 u32 ssw_lru_gen_age(struct scaleswap_shard *shard, int gen, int type);
 long ssw_lru_gen_posted(struct lruvec *mlruvec);
 bool ssw_lru_gen_is_empty(struct lruvec *lruvec, int type);
+bool ssw_lru_gen_has_ended(struct lruvec *mlruvec, struct lruvec *l, const bool *ends);
 bool ssw_lru_gen_end(struct lruvec *mlruvec, struct lruvec *l, const bool *ends);
 long ssw_lru_gen_count(struct lruvec *lruvec, long size[NR_LRU_LISTS]);
 /*

@@ -356,6 +356,30 @@ bool ssw_lru_gen_is_empty(struct lruvec *lruvec, int type)
 }
 
 /**
+ * ssw_lru_gen_has_ended - check whether a shard is ahead of the oldest generation of its memcg
+ * @mlruvec: lruvec of the memcg and node
+ * @l: lruvec of the shard
+ * @ends: for which types
+ *
+ * Several CPUs find that a generation has no folios, and need not all lock all shards. A shard that
+ * is seen to be ahead stays ahead until the caller has caught up.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool ssw_lru_gen_has_ended(struct lruvec *mlruvec, struct lruvec *l, const bool *ends)
+{
+	int type;
+
+	for (type = 0; type < ANON_AND_FILE; type++) {
+		if (ends[type] && READ_ONCE(l->lrugen.min_seq[type]) ==
+				  READ_ONCE(mlruvec->lrugen.min_seq[type]))
+			return false;
+	}
+	return true;
+}
+
+/**
  * ssw_lru_gen_end - end the oldest generation of a memcg and node in one shard
  * @mlruvec: lruvec of the memcg and node
  * @l: lruvec of the shard
@@ -371,20 +395,9 @@ bool ssw_lru_gen_is_empty(struct lruvec *lruvec, int type)
  */
 bool ssw_lru_gen_end(struct lruvec *mlruvec, struct lruvec *l, const bool *ends)
 {
-	bool success = true, done = true;
+	bool success = true;
 	int type;
 
-	/*
-	 * Several CPUs find that a generation has no folios, and need not all lock all shards. A
-	 * shard that is seen to be ahead stays ahead until the caller has caught up.
-	 */
-	for (type = 0; type < ANON_AND_FILE; type++) {
-		if (ends[type] && READ_ONCE(l->lrugen.min_seq[type]) ==
-				  READ_ONCE(mlruvec->lrugen.min_seq[type]))
-			done = false;
-	}
-	if (done)
-		return true;
 	spin_lock_irq(&l->lru_lock);
 	for (type = ANON_AND_FILE - 1; type >= 0; type--) {
 		unsigned long min_seq = l->lrugen.min_seq[type];

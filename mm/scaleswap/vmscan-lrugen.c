@@ -49,6 +49,15 @@ static struct lruvec *ssw_gen_lruvec(struct lruvec *mlruvec, unsigned int id)
 
 /* --- generations of the memcg and node ---------------------------------------------- */
 
+/* Passes over all shards that leave out those whose lock is held, before one that waits for it */
+#define SSW_GEN_PASSES	2
+
+/* Check whether to go on with other shards first: who has the lock is done with it by then. */
+static bool ssw_gen_is_busy(struct lruvec *l, int pass)
+{
+	return pass < SSW_GEN_PASSES && spin_is_locked(&l->lru_lock);
+}
+
 /* Check whether a shard has not got beyond a generation, under the lock of the memcg's lruvec. */
 static bool scaleswap_lru_gen_in_use(struct lruvec *lruvec, int type, unsigned long seq)
 {
@@ -86,13 +95,24 @@ static void scaleswap_inc_max_seq(struct lruvec *lruvec, unsigned long seq, bool
 {
 	struct lruvec *l;
 	unsigned int id;
+	bool busy;
+	int pass;
 
 	if (!scaleswap_lru_on() || !READ_ONCE(lruvec->shards))
 		return;
-	for (id = 1; id <= ssw_lru_shards; id++) {
-		l = ssw_gen_lruvec(lruvec, id);
-		if (l)
-			inc_max_seq(l, seq, can_swap, force_scan);
+	for (pass = 0, busy = true; busy; pass++) {
+		busy = false;
+		for (id = 1; id <= ssw_lru_shards; id++) {
+			l = ssw_gen_lruvec(lruvec, id);
+			if (!l || READ_ONCE(l->lrugen.max_seq) > seq)
+				continue;
+			if (ssw_gen_is_busy(l, pass))
+				busy = true;
+			else
+				inc_max_seq(l, seq, can_swap, force_scan);
+		}
+		if (busy)
+			cpu_relax();
 	}
 }
 
@@ -145,8 +165,8 @@ static bool ssw_gen_advance(struct lruvec *mlruvec, bool can_swap)
 	bool ends[ANON_AND_FILE] = { can_swap, true };
 	struct lruvec *l;
 	unsigned int id;
-	bool success;
-	int type;
+	bool success, busy;
+	int type, pass;
 
 	for (type = 0; type < ANON_AND_FILE; type++) {
 		if (READ_ONCE(mlruvec->lrugen.max_seq) <
@@ -170,10 +190,19 @@ static bool ssw_gen_advance(struct lruvec *mlruvec, bool can_swap)
 	}
 	if (!ends[LRU_GEN_ANON] && !ends[LRU_GEN_FILE])
 		return false;
-	for (id = 1; id <= ssw_lru_shards; id++) {
-		l = ssw_gen_lruvec(mlruvec, id);
-		if (l && !ssw_lru_gen_end(mlruvec, l, ends))
-			return false;
+	for (pass = 0, busy = true; busy; pass++) {
+		busy = false;
+		for (id = 1; id <= ssw_lru_shards; id++) {
+			l = ssw_gen_lruvec(mlruvec, id);
+			if (!l || ssw_lru_gen_has_ended(mlruvec, l, ends))
+				continue;
+			if (ssw_gen_is_busy(l, pass))
+				busy = true;
+			else if (!ssw_lru_gen_end(mlruvec, l, ends))
+				return false;
+		}
+		if (busy)
+			cpu_relax();
 	}
 	spin_lock_irq(&mlruvec->lru_lock);
 	success = try_to_inc_min_seq(mlruvec, can_swap);

@@ -384,8 +384,15 @@ static void ssw_test_gen_ends(struct kunit *test)
 
 	ssw_test_seqs(m, 5, 5);
 	ssw_test_seqs(l, 5, 5);
+	KUNIT_EXPECT_FALSE(test, ssw_lru_gen_has_ended(m, l, both));
 	KUNIT_EXPECT_TRUE(test, ssw_lru_gen_end(m, l, both));
+	KUNIT_EXPECT_TRUE(test, ssw_lru_gen_has_ended(m, l, both));
 	ssw_expect_seqs(test, l, 6, 6);
+	/* One of them is enough to have to lock it, unless it is not to end. */
+	ssw_test_seqs(l, 6, 5);
+	KUNIT_EXPECT_FALSE(test, ssw_lru_gen_has_ended(m, l, both));
+	KUNIT_EXPECT_TRUE(test, ssw_lru_gen_has_ended(m, l, anon));
+	ssw_test_seqs(l, 6, 6);
 	/* Others have not: it is done already. */
 	KUNIT_EXPECT_TRUE(test, ssw_lru_gen_end(m, l, both));
 	ssw_expect_seqs(test, l, 6, 6);
