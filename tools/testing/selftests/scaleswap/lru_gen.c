@@ -21,7 +21,7 @@ SSW_TEST_F(lru_gen, turned_on)
 	EXPECT_TRUE(generations());
 }
 
-/* Pages that come back to a shard count as refaults of their group. */
+/* Pages that come back, on another CPU, go to their shard, and count as refaults of their group. */
 SSW_BODY(lru_gen, refaults_are_counted)
 {
 	const long pages = 1500;
@@ -37,13 +37,18 @@ SSW_BODY(lru_gen, refaults_are_counted)
 	ASSERT_EQ(0, ssw_write(GEN, "y"));
 	ASSERT_EQ(0, cg_fresh());
 	ASSERT_TRUE(mate_start(&m, a, pages, false));
+	/* What comes back to another node is no refault to MGLRU. */
+	ASSERT_EQ(0, tell(&m, NODE, 0, 0, ssw_node_of(a)));
 	ASSERT_EQ(0, tell_all(&m, STAMP, 1));
 	EXPECT_EQ(pages, tell_all(&m, OUT, 0));
 	EXPECT_GE(OWN, evict(OWN / 2));
 	before = cg(GROUP, "memory.stat", "workingset_refault_anon");
+	tell_all(&m, PIN, b);
 	ASSERT_EQ(0, tell_all(&m, CHECK, 1));
 	EXPECT_TRUE(stats_caught_up());
 	seen = cg(GROUP, "memory.stat", "workingset_refault_anon") - before;
+	EXPECT_ABOUT(pages, at(a, ANON));
+	EXPECT_ABOUT(0, at(b, ANON));
 	/* And pages of its stack */
 	EXPECT_LE(pages, seen);
 	EXPECT_GE(pages + OWN, seen);
@@ -154,6 +159,41 @@ static int gens_do(char what, int back, const char *options)
 		ret = ssw_write(GENS, cmd);
 	}
 	return ret;
+}
+
+/*
+ * What is on the lists of the one kind when MGLRU is turned on or off can be evicted afterwards, from
+ * all shards, and of all ages.
+ */
+SSW_BODY(lru_gen, evicts_after_a_switch)
+{
+	const long each = 1000;
+	struct ssw_areas areas;
+	bool was = generations();
+	struct mate m[4];
+	int cpu[4];
+
+	NEED_GENERATIONS();
+	NEED_FOUR(cpu);
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 0; i < 4; i++)
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], each, false));
+	for (int on = 0; on < 2; on++) {
+		ASSERT_EQ(0, ssw_write(GEN, on ? "n" : "y"));
+		for (long at = 0; at < each; at += 100)
+			for (int i = 0; i < 4; i++)
+				ASSERT_EQ(0, tell(&m[i], STAMP, at, 100, i));
+		drain();
+		ASSERT_EQ(0, ssw_write(GEN, on ? "y" : "n"));
+		EXPECT_GE(OWN, evict(OWN / 2)) TH_LOG("turned %s", on ? "on" : "off");
+		for (int i = 0; i < 4; i++)
+			EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
+	}
+	EXPECT_EQ(0, ssw_write(GEN, was ? "y" : "n"));
+	for (int i = 0; i < 4; i++)
+		EXPECT_EQ(0, mate_end(&m[i]));
+	group_ends(_metadata);
 }
 
 /*
