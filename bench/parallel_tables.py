@@ -7,6 +7,7 @@ import tables as t
 FILE = "parallel.json"
 LOCKS_FILE = "parallel-locks.json"
 EVICT_FILE = "parallel-evict.json"
+LRU_FILE = "parallel-lru.json"
 LOCKS = {"lru_lock": "`lru_lock`", "si->lock": "`si->lock`"}
 KERNELS = {"base": "base kernel", "mglru": "base, MGLRU", "linux-7.2": "Linux 7.2", "on": "`scaleswap=on`",
            "on-less-core": "on, plain areas", "on-less-lru": "on, no LRU shards", "on-less-fault": "on, no critical faults",
@@ -15,6 +16,8 @@ LOADS = {"shared": "processes, one cgroup", "threads": "threads of one process",
          "global": "processes, no limit", "slow": "processes, one cgroup, drives of 10 µs"}
 # LRU, and the kernels that have it: base, ours without evictors (for one load only), with them
 EVICT = (("classic", ("base", "on-less-evict", "on")), ("MGLRU", ("mglru", "on-less-evict-mglru", "on-mglru")))
+# LRU, and our kernels with one list and with shards
+LRU = (("classic", "core", "on-less-evict"), ("MGLRU", "core-mglru", "on-less-evict-mglru"))
 PEERS = ("base", "linux-7.2")
 STAGES = (("swap out", lambda r: r["swap_out"]["kpages_s"]), ("swap in", lambda r: r["swap_in"]["kpages_s"]),
           ("both", lambda r: r["kfaults_s"]))
@@ -194,3 +197,23 @@ def table_parallel_evict():
                                      *[f"{r[k]:,.0f}" for k in ("avg_us", "p50_us", "p99_us", "p999_us")]])
     return t.markdown(["", "CPUs", "LRU", "kernel", "thousand faults a second", "µs of a fault: average", "p50", "p99",
                        "p99.9"], rows) + t.source(EVICT_FILE)
+
+
+def spread(values, digits):
+    """The median, and what is measured with several seeds from the least to the most."""
+    text = f"{statistics.median(values):,.{digits}f}"
+    return text + (f" ({min(values):,.{digits}f}-{max(values):,.{digits}f})" if len(values) > 1 else "")
+
+
+def table_parallel_lru():
+    """LRU shards and one list of the same kernel: throughput and cache lines."""
+    rows = []
+    runs = t.data(LRU_FILE)["runs"]
+    for load, cpus in sorted({(r["load"], r["cpus"]) for r in runs}, key=lambda x: (list(LOADS).index(x[0]), x[1])):
+        for lru, *kernels in LRU:
+            found = [[r for r in runs if (r["load"], r["cpus"], r["kernel"]) == (load, cpus, k)] for k in kernels]
+            rows.append([LOADS[load], cpus, lru, *[spread([r[what] for r in rs], digits)
+                                                   for what, digits in (("kfaults_s", 0), ("avg_us", 1), ("lines_per_fault", 1))
+                                                   for rs in found]])
+    return t.markdown(["", "CPUs", "LRU", "thousand faults a second: one list", "shards", "µs of a fault, average: one list",
+                       "shards", "cache lines a fault: one list", "shards"], rows) + t.source(LRU_FILE)
