@@ -498,6 +498,68 @@ SSW_BODY(evict_pool, device_with_latency)
 	leave(_metadata);
 }
 
+/* --- suspend ---------------------------------------------------------------------------- */
+
+#define POWER	"/sys/power/"
+
+/*
+ * Suspended down to a level, and resumed, while tasks wait for evictors. Before drives are, evictors
+ * have ended what they held and sleep. For an image memory is reclaimed meanwhile, without them.
+ */
+SSW_BODY(evict_pool, suspended)
+{
+	static const struct {
+		const char *level, *state;
+	} ways[] = {
+		{ "freezer", "mem" }, { "devices", "mem" }, { "freezer", "disk" },
+		{ "devices", "freeze" }, { "devices", "disk" }, { "processors", "mem" },
+	};
+	struct ssw_areas areas;
+	pid_t pid[SSW_MANY];
+	char states[64];
+	struct ways_out w;
+
+	if (access(POWER "pm_test", W_OK))
+		SKIP(return, "no /sys/power/pm_test (CONFIG_SUSPEND, CONFIG_PM_DEBUG)");
+	ASSERT_LT(0, ssw_read(POWER "state", states, sizeof(states)));
+	ssw_write("/sys/module/suspend/parameters/pm_test_delay", "0");
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 4));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", 2048);
+	w = ways_out(GROUP);
+	for (int i = 0; i < areas.n; i++)
+		pid[i] = turns_in(GROUP, areas.cpu[i], 1500, 1000000);
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		long long freed = counter("freed");
+		int ret;
+
+		if (!strstr(states, ways[i].state)) {
+			TH_LOG("this machine does not know '%s'", ways[i].state);
+			continue;
+		}
+		ASSERT_EQ(0, ssw_write(POWER "pm_test", ways[i].level));
+		ret = ssw_write(POWER "state", ways[i].state);
+		EXPECT_EQ(0, ssw_write(POWER "pm_test", "none"));
+		EXPECT_EQ(0, ret) TH_LOG("%s, %s", ways[i].level, ways[i].state);
+		/* They go on. */
+		ssw_for_looks(n) {
+			if (counter("freed") > freed + 1000)
+				break;
+			usleep(20000);
+		}
+		EXPECT_LT(freed + 1000, counter("freed")) TH_LOG("%s, %s", ways[i].level, ways[i].state);
+	}
+	for (int i = 0; i < areas.n; i++) {
+		EXPECT_EQ(0, waitpid(pid[i], NULL, WNOHANG)) TH_LOG("a page is wrong, or it was killed");
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	w = ways_out_since(_metadata, GROUP, &w);
+	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
+	settled(_metadata);
+	leave(_metadata);
+}
+
 /* --- threads ---------------------------------------------------------------------------- */
 
 /* Read a line of /proc/PID/status of the evictors: how many there are, and if all say the same. */
