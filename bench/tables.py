@@ -18,11 +18,13 @@ import stages
 RESULTS = f"{b.ROOT}/bench/results"
 KERNELS = {"base": "base kernel", "mglru": "base, MGLRU", "off": "`scaleswap=off`",
            "lru": "`scaleswap=lru`", "core1": "`scaleswap=core`, a bio a page", "core": "`scaleswap=core`",
-           "on": "`scaleswap=on`"}
+           "on": "`scaleswap=on`", "on-mglru": "`scaleswap=on`, MGLRU"}
 # Names of locks in locks.json, in the order of a page's way out
 LOCKS = {"swap_avail_lock": "`swap_avail_lock`", "si->lock": "`si->lock`, all areas", "cluster": "cluster",
          "slot_cache_alloc": "slot cache, allocation", "slot_cache_free": "slot cache, free",
          "swap_cgroup": "`swap_cgroup`", "swap_cache": "swap cache", "lru_lock": "`lru_lock`"}
+# As lock_stat has them: queues of tasks that wait for a memcg or node, and of evictors with nothing to do
+EVICT_LOCKS = ("&t->waiters", "&pool->idle", "ssw_evict_lock")
 
 
 # --- the data -----------------------------------------------------------------------
@@ -169,6 +171,11 @@ def table_contentions():
         rows.append([f"`vmpressure`'s `sr_lock`: {KERNELS[kernel]}",
                      *[n(sum(l[2] for l in runs[c, kernel]["most_contended"] if l[0] == "&vmpr->sr_lock"))
                        for c in cpus]])
+    for kernel in ("on", "on-mglru"):
+        if any((c, kernel) in runs for c in cpus):
+            rows.append([f"wait queues and `ssw_evict_lock` of evictors: {KERNELS[kernel]}",
+                         *[n(sum(l[2] for l in runs[c, kernel]["most_contended"] if l[0] in EVICT_LOCKS))
+                           if (c, kernel) in runs else "" for c in cpus]])
     return markdown(["lock contentions", *[f"{c} CPUs" for c in cpus]], rows) + source("locks.json")
 
 
