@@ -477,6 +477,16 @@ static void ssw_evict_count(struct scaleswap_pipe *pipe, struct mem_cgroup *memc
 }
 
 /*
+ * Check whether memory.low of groups below the one that is reclaimed holds even if nothing else can
+ * be freed. Evictors make room before anybody needs it. Where they find none, tasks reclaim, and take
+ * of such groups what they need.
+ */
+static bool scaleswap_spares_low(struct scan_control *sc)
+{
+	return scaleswap_evicts() && !sc->proactive;
+}
+
+/*
  * Reclaim pages once. Anonymous memory and shmem is held in the pipeline, page cache is freed.
  *
  * Return: pages that were freed or are held; 0 if there was nothing to evict.
@@ -684,6 +694,11 @@ static unsigned long scaleswap_evict_last(struct scan_control *sc)
 }
 
 #else /* CONFIG_SCALESWAP_EVICTOR */
+
+static inline bool scaleswap_spares_low(struct scan_control *sc)
+{
+	return false;
+}
 
 static inline unsigned long scaleswap_evict_last(struct scan_control *sc)
 {

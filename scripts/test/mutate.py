@@ -142,6 +142,8 @@ MUTANTS = {
                             "		schedule_timeout(slice);", "pool/evict_pool.slow*"),
     "pool-killed-late": ("mm/scaleswap/evictroom.c", "	if (fatal_signal_pending(current))", "	if (0)",
                          "pool/evict_pool.slow*"),
+    "pool-low-taken": ("mm/scaleswap/vmscan-evict.c", "	return scaleswap_evicts() && !sc->proactive;", "	return false;",
+                       "pool/evict_pool.protected*"),
     "pool-all-wait": ("mm/scaleswap/evictroom.c", "		   (high || nr_pages <= SWAP_CLUSTER_MAX)) {",
                       "		   1) {", "pool/evict_pool.huge*"),
     "pool-memcg-kept": ("mm/scaleswap/evictroom.c", "	if (was)\n		ssw_evict_put(t);", "",

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <limits.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "evict_harness.h"
@@ -369,6 +370,93 @@ SSW_BODY(evict_pool, locked_memory)
 	leave(_metadata);
 }
 
+/*
+ * Lock @most pages, a few at a time, but only while the group is more than @left pages below its
+ * limit.
+ */
+static void lock_until(long most, long limit, volatile long *left)
+{
+	const long chunk = 16;
+
+	for (long locked = 0;;) {
+		if (locked >= most || cg(GROUP, "memory.current", NULL) / (long long)SSW_PAGE + *left >= limit) {
+			usleep(10000);
+			continue;
+		}
+		if (mmap(NULL, chunk * SSW_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE |
+			 MAP_ANONYMOUS | MAP_POPULATE | MAP_LOCKED, -1, 0) == MAP_FAILED)
+			_exit(1);
+		locked += chunk;
+	}
+}
+
+/*
+ * A group that memory.low protects, and beside it memory that cannot be reclaimed. Evictors do not
+ * take of the former to have room. When there is none left, tasks do.
+ */
+SSW_BODY(evict_pool, protected_child)
+{
+	const long most = 20480, mine = 6000;
+	struct ssw_areas areas;
+	volatile long *left = ssw_shared(sizeof(*left));
+	long long lost = 0;
+	struct member m;
+	pid_t pid;
+
+	ASSERT_EQ(0, ssw_areas_on(&areas, 16384, 2));
+	ASSERT_EQ(0, cg_make(GROUP));
+	ASSERT_EQ(0, ssw_write(SSW_CG "/" GROUP "/cgroup.subtree_control", "+memory"));
+	ASSERT_EQ(0, cg_make(GROUP "/low"));
+	ASSERT_EQ(0, cg_make(GROUP "/locks"));
+	limit(_metadata, "memory.max", most);
+	/* Only what is protected above counts. */
+	limit(_metadata, "memory.low", 2 * mine);
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP "/low", "memory.low", 2 * mine * (long long)SSW_PAGE));
+	m = member_start(GROUP "/low", areas.cpu[0], mine, 1);
+	ASSERT_TRUE(member_step(&m, STAMP));
+	/* Evictors begin at 320 pages. */
+	*left = 120;
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (cg_move(GROUP "/locks", getpid()))
+			_exit(9);
+		lock_until(most - mine + 300, most, left);
+	}
+	ssw_for_looks(i) {
+		if (cg(GROUP, "memory.current", NULL) >= (most - *left) * (long long)SSW_PAGE)
+			break;
+		usleep(20000);
+	}
+	/* As long as evictors need to look, and to take some if they do */
+	for (int i = 0; i < 20 && !lost; i++) {
+		usleep(20000);
+		lost = cg(GROUP "/low", "memory.swap.current", NULL);
+	}
+	EXPECT_EQ(0, lost);
+	EXPECT_EQ(0, cg(GROUP "/low", "memory.events", "low"));
+	*left = -1;
+	ssw_for_looks(i) {
+		lost = cg(GROUP "/low", "memory.swap.current", NULL);
+		if (lost)
+			break;
+		usleep(20000);
+	}
+	EXPECT_LT(0, lost);
+	EXPECT_LT(0, cg(GROUP "/low", "memory.events", "low"));
+	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	EXPECT_TRUE(member_step(&m, CHECK)) TH_LOG("a page is wrong");
+	member_step(&m, LEAVE);
+	EXPECT_EQ(0, m.status);
+	settled(_metadata);
+	EXPECT_EQ(0, cg_remove(GROUP "/locks"));
+	cg_reclaim(GROUP);
+	EXPECT_EQ(0, cg_remove(GROUP "/low"));
+	leave(_metadata);
+}
+
 /* Groups of 2 MB with a process on each CPU, and room in swap: none is killed. */
 SSW_BODY(evict_pool, small_group)
 {
@@ -503,8 +591,8 @@ SSW_BODY(evict_pool, device_with_latency)
 #define POWER	"/sys/power/"
 
 /*
- * Suspended down to a level, and resumed, while tasks wait for evictors. Before drives are, evictors
- * have ended what they held and sleep. For an image memory is reclaimed meanwhile, without them.
+ * Suspended down to a level, and resumed, while tasks wait for evictors. Before drives are,
+ * evictors have ended what they held and sleep. For an image memory is reclaimed, without them.
  */
 SSW_BODY(evict_pool, suspended)
 {
