@@ -557,6 +557,10 @@ static bool ssw_evict_sleep(struct ssw_evict_wait *w)
 	for (;;) {
 		long slice;
 
+		/* Who was woken is not queued any more, and need not lock the queue again. */
+		good = w->over(w);
+		if (good)
+			break;
 		prepare_to_wait_exclusive(&t->waiters, &wait, TASK_KILLABLE);
 		good = w->over(w);
 		if (good || ssw_evict_gives_up(w))
