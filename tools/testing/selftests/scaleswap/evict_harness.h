@@ -5,6 +5,9 @@
 #ifndef SSW_EVICT_HARNESS_H
 #define SSW_EVICT_HARNESS_H
 
+#include <signal.h>
+#include <sys/wait.h>
+
 #include "harness.h"
 #include "cg_util.h"
 
@@ -56,9 +59,11 @@ static inline void settled(struct __test_metadata *_metadata)
 
 /*
  * A process that has pages of its own, and checks and stamps them in turn. It is in @group or, if
- * that is NULL, the first to be killed where memory is short.
+ * that is NULL, the first to be killed where memory is short. It only goes on when *@stamped
+ * processes have stamped theirs, if not NULL, or none is left to wait for: it is below 1 then.
  */
-static inline pid_t turns_in(const char *group, int cpu, long pages, int rounds)
+static inline pid_t turns_beside(const char *group, int cpu, long pages, int rounds,
+				 volatile int *stamped)
 {
 	pid_t pid = ssw_fork();
 	char *p;
@@ -74,6 +79,10 @@ static inline pid_t turns_in(const char *group, int cpu, long pages, int rounds)
 	if (!p)
 		_exit(8);
 	ssw_stamp(p, pages, 1);
+	if (stamped)
+		__sync_fetch_and_sub(stamped, 1);
+	while (stamped && *stamped > 0)
+		usleep(1000);
 	for (int i = 1; i <= rounds; i++) {
 		if (ssw_wrong(p, pages, i))
 			_exit(1);
@@ -82,15 +91,37 @@ static inline pid_t turns_in(const char *group, int cpu, long pages, int rounds)
 	_exit(0);
 }
 
-/* Have @n processes go round their pages, on CPUs with areas. Return the worst of their ends. */
+static inline pid_t turns_in(const char *group, int cpu, long pages, int rounds)
+{
+	return turns_beside(group, cpu, pages, rounds, NULL);
+}
+
+/*
+ * Have @n processes go round their pages, on CPUs with areas. Return the worst of their ends. An
+ * emulator runs a CPU for 100 ms before it turns to the next one, in which a process may have come
+ * to its end, and all would have had room one after the other. So all have their pages at first.
+ */
 static inline int all_turn_in(const char *group, const struct ssw_areas *areas, int n, long pages,
 			      int rounds)
 {
+	volatile int *stamped = ssw_shared(sizeof(*stamped));
 	pid_t pid[SSW_MANY];
+	siginfo_t info;
 	int worst = 0;
 
+	*stamped = n;
 	for (int i = 0; i < n; i++)
-		pid[i] = turns_in(group, areas->cpu[i % areas->n], pages, rounds);
+		pid[i] = turns_beside(group, areas->cpu[i % areas->n], pages, rounds, stamped);
+	while (*stamped > 0) {
+		usleep(1000);
+		/* One that cannot start, or is killed, is not waited for. */
+		for (int i = 0; i < n; i++) {
+			info.si_pid = 0;
+			if (pid[i] <= 0 || waitid(P_PID, pid[i], &info, WEXITED | WNOHANG | WNOWAIT) ||
+			    info.si_pid)
+				*stamped = 0;
+		}
+	}
 	for (int i = 0; i < n; i++) {
 		int status = pid[i] > 0 ? ssw_join(pid[i]) : -1;
 
