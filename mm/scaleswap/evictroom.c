@@ -36,7 +36,7 @@
 /* How long a memcg is left alone of which nothing can be freed, at first and at most */
 #define SSW_STUCK_FIRST		(HZ / 10)
 #define SSW_STUCK_MAX		(4 * HZ)
-/* How often a task looks that waits for memory of a node, or for what is held, if nobody wakes it */
+/* How often a task looks that waits for memory of a node or what is held, if nobody wakes it */
 #define SSW_POLL		((long)DIV_ROUND_UP(HZ, 50))
 
 /* What to evict from, by turns */
@@ -568,8 +568,8 @@ static bool ssw_evict_sleep(struct ssw_evict_wait *w)
 		if (!w->held)
 			ssw_evict_request(t);
 		/*
-		 * Memory of a node may be freed by others, too, and of other nodes. Who waits for what
-		 * evictors hold is only told when they hold nothing.
+		 * Memory of a node may be freed by others, too, and of other nodes. A task that
+		 * waits for what evictors hold is only told when they hold nothing.
 		 */
 		slice = ssw_evict_is_node(t) || w->held ? min(w->left, SSW_POLL) : w->left;
 		w->left -= slice - schedule_timeout(slice);

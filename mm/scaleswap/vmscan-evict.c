@@ -477,9 +477,9 @@ static void ssw_evict_count(struct scaleswap_pipe *pipe, struct mem_cgroup *memc
 }
 
 /*
- * Check whether memory.low of groups below the one that is reclaimed holds even if nothing else can
- * be freed. Evictors make room before anybody needs it. Where they find none, tasks reclaim, and take
- * of such groups what they need.
+ * Check whether memory.low of groups below the one that is reclaimed holds even if nothing else
+ * can be freed. Evictors make room before anybody needs it. Where they find none, tasks reclaim,
+ * and take of such groups what they need.
  */
 static bool scaleswap_spares_low(struct scan_control *sc)
 {
@@ -681,9 +681,9 @@ long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages)
 }
 
 /*
- * Reclaim of a memcg has freed nothing: wait for what evictors hold of it, which may be all that can
- * be freed. Without evictors, reclaim would have found it, and a limit could be set, or no task need
- * be killed. Return how much of it was freed.
+ * Reclaim of a memcg has freed nothing: wait for what evictors hold of it, which may be all that
+ * can be freed. Without evictors, reclaim would have found it, and a limit could be set, or no
+ * task need be killed. Return how much of it was freed.
  */
 static unsigned long scaleswap_evict_last(struct scan_control *sc)
 {

@@ -156,6 +156,7 @@ IGNORE=(
 	FILE_PATH_CHANGES        # MAINTAINERS comes with the overlay, not with each hook
 	EMBEDDED_FILENAME        # a path in a file's first lines is no fault in docs
 	SPDX_LICENSE_TAG         # chk_spdx; checkpatch needs modules that are not in the standard library
+	USE_LOCKDEP              # ssw_gen_is_busy() asks whether to go elsewhere, and asserts nothing
 	DATA_RACE                # racy reads of hints and counters: said once a file, not at every line
 )
 # A list whose lines are handed to a macro makes values, files and names of them: neither

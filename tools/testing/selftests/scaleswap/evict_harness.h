@@ -117,7 +117,8 @@ static inline int all_turn_in(const char *group, const struct ssw_areas *areas, 
 		/* One that cannot start, or is killed, is not waited for. */
 		for (int i = 0; i < n; i++) {
 			info.si_pid = 0;
-			if (pid[i] <= 0 || waitid(P_PID, pid[i], &info, WEXITED | WNOHANG | WNOWAIT) ||
+			if (pid[i] <= 0 ||
+			    waitid(P_PID, pid[i], &info, WEXITED | WNOHANG | WNOWAIT) ||
 			    info.si_pid)
 				*stamped = 0;
 		}

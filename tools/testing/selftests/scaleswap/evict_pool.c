@@ -379,7 +379,9 @@ static void lock_until(long most, long limit, volatile long *left)
 	const long chunk = 16;
 
 	for (long locked = 0;;) {
-		if (locked >= most || cg(GROUP, "memory.current", NULL) / (long long)SSW_PAGE + *left >= limit) {
+		long now = cg(GROUP, "memory.current", NULL) / (long long)SSW_PAGE;
+
+		if (locked >= most || now + *left >= limit) {
 			usleep(10000);
 			continue;
 		}
@@ -635,7 +637,8 @@ SSW_BODY(evict_pool, suspended)
 				break;
 			usleep(20000);
 		}
-		EXPECT_LT(freed + 1000, counter("freed")) TH_LOG("%s, %s", ways[i].level, ways[i].state);
+		EXPECT_LT(freed + 1000, counter("freed"))
+			TH_LOG("%s, %s", ways[i].level, ways[i].state);
 	}
 	for (int i = 0; i < areas.n; i++) {
 		EXPECT_EQ(0, waitpid(pid[i], NULL, WNOHANG)) TH_LOG("a page is wrong, or it was killed");

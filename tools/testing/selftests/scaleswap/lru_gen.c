@@ -162,8 +162,8 @@ static int gens_do(char what, int back, const char *options)
 }
 
 /*
- * What is on the lists of the one kind when MGLRU is turned on or off can be evicted afterwards, from
- * all shards, and of all ages.
+ * What is on the lists of the one kind when MGLRU is turned on or off can be evicted afterwards,
+ * from all shards, and of all ages.
  */
 SSW_BODY(lru_gen, evicts_after_a_switch)
 {
@@ -234,8 +234,8 @@ SSW_BODY(lru_gen, min_ttl_is_for_all_shards)
 	locked = crowd(&hog, node, room, m, cold);
 	ASSERT_LT(0, locked);
 	/*
-	 * The group's pages become two generations old. If kswapd had to do that, it would find, with
-	 * one list, too, that the oldest generation has just been made, and kill a process.
+	 * The group's pages become two generations old. If kswapd had to do that, it would find,
+	 * with one list, too, that the oldest generation has just been made, and kill a process.
 	 */
 	for (int i = 0; i < 2; i++)
 		ASSERT_EQ(0, gens_do('+', 0, "1 1"));

@@ -676,7 +676,7 @@ static long movable_free(int node)
  */
 long crowd(struct mate *hog, int node, long room, struct mate m[4], long cold)
 {
-	/* What stays free: more than high watermarks and the lists of CPUs, or kswapd takes cold pages. */
+	/* What stays free: more than high watermarks and lists of CPUs, or kswapd has work. */
 	const long rest = 8000;
 	long locked = 0;
 
