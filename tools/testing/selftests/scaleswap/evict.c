@@ -680,7 +680,7 @@ SSW_BODY(evict, held_is_waited_for)
 	struct member m;
 	char was[16];
 
-	NEED_DELAY("500");
+	NEED_DELAY("3000");
 	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, SSW_MANY));
 	ASSERT_EQ(0, cg_make(GROUP));
 	ASSERT_EQ(0, ssw_write(EVICT "wait_ms", "10000"));
@@ -699,9 +699,11 @@ SSW_BODY(evict, held_is_waited_for)
 				_exit(-evict(pages) & 127);
 			while (held() < less && !waitpid(pid, NULL, WNOHANG))
 				usleep(10000);
+			/* They count as held when the evictor is done with what it isolated. */
+			usleep(1000000);
 			usage = cg(GROUP, "memory.current", NULL) / (long long)SSW_PAGE;
-			/* Else it came too late. */
-			if (usage > less) {
+			/* Else it came too late, and nearly all that is left is not to be freed. */
+			if (usage > pages) {
 				EXPECT_EQ(0, ssw_cgroup_set(GROUP, what[i], SSW_PAGE *
 							    (limit ? usage - less : less / 2)));
 				if (limit)
