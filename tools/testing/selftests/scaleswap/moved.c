@@ -243,10 +243,14 @@ SSW_BODY(moved, ahead_of_shared_memory)
 
 /*
  * In percent, for accesses at random. Reclaim does not take the same pages each time: where
- * nothing differed, counts were up to 5.3 apart. In order, each page is read once a round; but one
- * that is read ahead may be reclaimed before it is used, while others use the CPU: within 1.
+ * nothing differed, counts were up to 5.3 apart. In order, each page is read once a round.
  */
 #define LIMIT_SLACK	20
+/*
+ * A page that is read ahead may be reclaimed before it is used, while others use the CPU. It is
+ * read again with its neighbours. So it is measured so often, until the counts are the same.
+ */
+#define LIMIT_TRIES	5
 
 /* At random, or in order, over and over */
 static long touch_many(char *p, bool in_order)
@@ -303,8 +307,11 @@ static void as_many_at_limit(struct __test_metadata *_metadata, const char *clus
 	for (size_t i = 2; i < ARRAY_SIZE(ways); i += 3) {
 		at_limit_by(_metadata, &ways[i], in_order, &seen);
 		if (in_order) {
-			EXPECT_GE(want.in, llabs(seen.in - want.in) * 100)
-				TH_LOG("%s", ways[i].name);
+			for (int n = 1; n < LIMIT_TRIES && want.in != seen.in; n++) {
+				at_limit_by(_metadata, &ways[0], in_order, &want);
+				at_limit_by(_metadata, &ways[i], in_order, &seen);
+			}
+			EXPECT_EQ(want.in, seen.in) TH_LOG("%s", ways[i].name);
 		} else {
 			EXPECT_GE(want.in * LIMIT_SLACK, llabs(seen.in - want.in) * 100)
 				TH_LOG("%s", ways[i].name);
