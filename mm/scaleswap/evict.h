@@ -123,6 +123,7 @@ struct ssw_batch {
  * @held: folios of this isolation that are to be evicted
  * @back: folios of this isolation that are not
  * @nr_held: pages of @held
+ * @isolated: pages of this isolation that count as held, but are in no batch
  * @span: bios of the batch that is written now, or NULL
  * @unmapping: folio that was unmapped last, or at least in part
  * @other: a folio was unmapped that is not held, so TLBs are flushed at once
@@ -139,6 +140,7 @@ struct scaleswap_pipe {
 	struct list_head held;
 	struct list_head back;
 	unsigned long nr_held;
+	unsigned long isolated;
 	struct scaleswap_span *span;
 	struct folio *unmapping;
 	bool other;

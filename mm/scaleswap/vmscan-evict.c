@@ -37,7 +37,36 @@ static struct scaleswap_pipe *ssw_pipe_of(const struct scan_control *sc)
 	return pipe && pipe->filling ? pipe : NULL;
 }
 
+/* Count the pages of folios. */
+static unsigned long ssw_count_pages(const struct list_head *folios)
+{
+	struct folio *folio;
+	unsigned long nr = 0;
+
+	list_for_each_entry(folio, folios, lru)
+		nr += folio_nr_pages(folio);
+	return nr;
+}
+
 /* --- the first step, in shrink_folio_list() ------------------------------------------- */
+
+/*
+ * An evictor has isolated @folios. From here on reclaim by others does not find them, so they
+ * count as held, until scaleswap_pipe_pump() counts out those that are not.
+ *
+ * Context: @lruvec's lru_lock.
+ */
+static void scaleswap_pipe_take(struct lruvec *lruvec, struct scan_control *sc,
+				const struct list_head *folios)
+{
+	struct scaleswap_pipe *pipe;
+
+	if (!scaleswap_evict_on() || !sc->reclaim_state.pipe || list_empty(folios))
+		return;
+	pipe = sc->reclaim_state.pipe;
+	pipe->isolated = ssw_count_pages(folios);
+	ssw_evict_hold(lruvec_memcg(lruvec), lruvec_pgdat(lruvec)->node_id, pipe->isolated);
+}
 
 /* Note that a folio is about to be unmapped. */
 static void scaleswap_pipe_unmap(struct scan_control *sc, struct folio *folio)
@@ -87,17 +116,6 @@ static bool scaleswap_pipe_flush(struct scan_control *sc)
 	return true;
 }
 
-/* Count the pages of folios. */
-static unsigned long ssw_count_pages(const struct list_head *folios)
-{
-	struct folio *folio;
-	unsigned long nr = 0;
-
-	list_for_each_entry(folio, folios, lru)
-		nr += folio_nr_pages(folio);
-	return nr;
-}
-
 /*
  * Add what shrink_folio_list() has held to the batch, as folios of @lruvec.
  *
@@ -145,7 +163,8 @@ static unsigned long scaleswap_pipe_submit(struct lruvec *lruvec, struct scan_co
 	batch->nr_pages += seg->nr_taken;
 	/* The caller takes off all that it has isolated. */
 	mod_node_page_state(lruvec_pgdat(lruvec), NR_ISOLATED_ANON, seg->nr_taken);
-	ssw_evict_hold(seg->memcg, lruvec_pgdat(lruvec)->node_id, seg->nr_taken);
+	/* They count as held since they were isolated. */
+	pipe->isolated -= seg->nr_taken;
 	ssw_stat_add(SSW_EVICT_HELD, seg->nr_taken);
 	return nr_held;
 }
@@ -430,6 +449,11 @@ static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
 	if (!scaleswap_evict_on() || !sc->reclaim_state.pipe)
 		return;
 	pipe = sc->reclaim_state.pipe;
+	/* The others were freed, or are on their lists again. */
+	if (pipe->isolated)
+		ssw_evict_hold(lruvec_memcg(lruvec), lruvec_pgdat(lruvec)->node_id,
+			       -(long)pipe->isolated);
+	pipe->isolated = 0;
 	filling = pipe->filling;
 	/* evict_folios() may add two at a time. */
 	if (filling && filling->nr_segs &&
@@ -703,6 +727,11 @@ static inline bool scaleswap_spares_low(struct scan_control *sc)
 static inline unsigned long scaleswap_evict_last(struct scan_control *sc)
 {
 	return 0;
+}
+
+static inline void scaleswap_pipe_take(struct lruvec *lruvec, struct scan_control *sc,
+				       const struct list_head *folios)
+{
 }
 
 static inline void scaleswap_pipe_unmap(struct scan_control *sc, struct folio *folio)

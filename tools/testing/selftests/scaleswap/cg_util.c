@@ -129,6 +129,9 @@ struct member member_start(const char *group, int cpu, size_t pages, uint64_t ge
 		case STAMP:
 			ssw_stamp(p, nr, gen);
 			break;
+		case CLEAR:
+			memset(p, 0, nr * SSW_PAGE);
+			break;
 		case OUT:
 			ssw_pageout(p, nr);
 			break;

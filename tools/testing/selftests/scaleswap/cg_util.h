@@ -28,8 +28,8 @@ struct member {
 	int status;		/* when it has left */
 };
 
-/* PIN: to the CPU that @from of member_part() names. */
-enum { REST, STAMP, OUT, CHECK, DROP_HALF, DROP, PIN, LEAVE };
+/* PIN: to the CPU that @from of member_part() names. CLEAR: write zeroes, which need no I/O. */
+enum { REST, STAMP, CLEAR, OUT, CHECK, DROP_HALF, DROP, PIN, LEAVE };
 
 bool member_part(struct member *m, int step, size_t from, size_t nr);
 bool member_step(struct member *m, int step);
