@@ -74,10 +74,15 @@ static bool scaleswap_lru_gen_in_use(struct lruvec *lruvec, int type, unsigned l
 	return false;
 }
 
-/* Check whether a memcg and node with MIN_NR_GENS + 1 generations is aged later than others. */
+/*
+ * Check whether a memcg and node with MIN_NR_GENS + 1 generations is aged later than others. One
+ * shard alone is as a single list.
+ */
 static bool scaleswap_lru_gen_is_lazy(struct lruvec *lruvec)
 {
-	return scaleswap_lru_on() && READ_ONCE(lruvec->shards);
+	struct scaleswap_shards *shards = READ_ONCE(lruvec->shards);
+
+	return scaleswap_lru_on() && shards && READ_ONCE(shards->nr) > 1;
 }
 
 /* Check whether, of its @total pages, so many are @young or so few @old that it is to be aged. */
