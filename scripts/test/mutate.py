@@ -366,6 +366,8 @@ MUTANTS = {
                            "kunit/*"),
     "lru-stays-for-ever": ("mm/scaleswap/vmscan-lru.c", " &&\n	       (int)(ssw_shrink_tail_seq(r, id, lru) - r->seq[lru]) <= 0;", ";", "lru/lru_reclaim.lower_limit*"),
     "lru-newest-first": ("mm/scaleswap/lruage.c", "	return a.age->oldest == a.age->seq ? a.newest :", "	return 1 ? a.newest :", "kunit/*"),
+    "gen-no-turns": ("mm/scaleswap/vmscan-lrugen.c", "	unsigned int id = READ_ONCE(*cursor);", "	unsigned int id = 0;",
+                     "lrugen/lru_reclaim.kswapd*"),
     "lru-own-first": ("mm/scaleswap/vmscan-lru.c", "		return theirs > ours;\n", "		return false;\n", "lru/lru_order.*"),
     "lru-one-for-all-lists": ("mm/scaleswap/vmscan-lru.c", "		if (skipped && r->first[LRU_INACTIVE_FILE] != UINT_MAX) {\n"
                               "			r->first[lru] = r->first[LRU_INACTIVE_FILE];",

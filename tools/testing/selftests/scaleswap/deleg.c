@@ -7,7 +7,6 @@
  * The cases that swap run on any kernel with ScaleSwap; those that read counters and tables
  * are skipped where the kernel has no delegation.
  */
-#include <dirent.h>
 #include <sys/stat.h>
 
 #include "harness.h"
@@ -144,32 +143,21 @@ struct thread {
 static bool find_thread(int cpu, struct thread *t)
 {
 	char path[300], text[4096], want[32], *p;
-	struct dirent *e;
-	int found = 0;
-	DIR *d = opendir("/proc");
 
 	snprintf(want, sizeof(want), "ssw_deleg/%d", cpu);
-	while (d && (e = readdir(d))) {
-		if (e->d_name[0] < '0' || e->d_name[0] > '9')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
-		if (ssw_read(path, text, sizeof(text)) <= 0 || strcmp(text, want))
-			continue;
-		found++;
-		t->pid = atoi(e->d_name);
-		snprintf(path, sizeof(path), "/proc/%s/status", e->d_name);
-		if (ssw_read(path, text, sizeof(text)) <= 0)
-			continue;
-		p = strstr(text, "\nState:\t");
-		t->state = p ? p[8] : '?';
-		p = strstr(text, "\nCpus_allowed_list:\t");
-		t->cpus[0] = 0;
-		if (p)
-			sscanf(p + 20, "%63[0-9,-]", t->cpus);
-	}
-	if (d)
-		closedir(d);
-	return found == 1;
+	t->pid = ssw_task(want);
+	if (!t->pid)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/status", t->pid);
+	if (ssw_read(path, text, sizeof(text)) <= 0)
+		return false;
+	p = strstr(text, "\nState:\t");
+	t->state = p ? p[8] : '?';
+	p = strstr(text, "\nCpus_allowed_list:\t");
+	t->cpus[0] = 0;
+	if (p)
+		sscanf(p + 20, "%63[0-9,-]", t->cpus);
+	return true;
 }
 
 SSW_BODY(deleg, threads)

@@ -2,6 +2,7 @@
 /*
  * util.c - what all ScaleSwap selftests share: small files, CPUs, cgroups, processes
  */
+#include <dirent.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -167,13 +168,41 @@ void ssw_all_online(void)
 		ssw_set_online(c, true);
 }
 
-int ssw_pin(int cpu)
+int ssw_pin_task(pid_t pid, int cpu)
 {
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
+}
+
+int ssw_pin(int cpu)
+{
+	return ssw_pin_task(0, cpu);
+}
+
+/* The task with that name, if there is just one; else 0. */
+pid_t ssw_task(const char *comm)
+{
+	DIR *d = opendir("/proc");
+	char path[300], text[64];
+	struct dirent *e;
+	pid_t pid = 0;
+	int found = 0;
+
+	while (d && (e = readdir(d))) {
+		if (e->d_name[0] < '0' || e->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
+		if (ssw_read(path, text, sizeof(text)) <= 0 || strcmp(text, comm))
+			continue;
+		found++;
+		pid = atoi(e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return found == 1 ? pid : 0;
 }
 
 /* --- memory control groups ----------------------------------------------- */

@@ -69,6 +69,8 @@ int ssw_node_of(int cpu);
 int ssw_set_online(int cpu, bool on);
 void ssw_all_online(void);
 int ssw_pin(int cpu);
+int ssw_pin_task(pid_t pid, int cpu);
+pid_t ssw_task(const char *comm);
 
 /* --- memory control groups ----------------------------------------------- */
 
