@@ -150,6 +150,8 @@ MUTANTS = {
                          "pool/evict_pool.slow*"),
     "pool-low-taken": ("mm/scaleswap/vmscan-evict.c", "	return scaleswap_evicts() && !sc->proactive;", "	return false;",
                        "pool/evict_pool.protected*"),
+    "pool-ages-soon": ("mm/scaleswap/vmscan-lrugen.c", "	return !scaleswap_evicts() && ssw_gen", "	return ssw_gen",
+                       "lrugen/lru_gen.evictors*"),
     "pool-all-wait": ("mm/scaleswap/evictroom.c", "		   (high || nr_pages <= SWAP_CLUSTER_MAX)) {",
                       "		   1) {", "pool/evict_pool.huge*"),
     "pool-memcg-kept": ("mm/scaleswap/evictroom.c", "	if (was)\n		ssw_evict_put(t);", "",

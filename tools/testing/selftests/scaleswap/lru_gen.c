@@ -115,6 +115,7 @@ SSW_BODY(lru_gen, switched_under_load)
 /* --- debugfs --------------------------------------------------------------- */
 
 #define GENS	"/sys/kernel/debug/lru_gen"
+#define THREADS	SSW_SYS "/evict/threads"
 
 struct gen {
 	int nid;
@@ -159,6 +160,86 @@ static int gens_do(char what, int back, const char *options)
 		ret = ssw_write(GENS, cmd);
 	}
 	return ret;
+}
+
+/* The youngest generation of GROUP on a node, or -errno */
+static long youngest(int nid)
+{
+	struct gen g[64];
+	int n = gens(g, ARRAY_SIZE(g));
+	long seq = n < 0 ? n : -ENOENT;
+
+	for (int i = 0; i < n; i++) {
+		if (g[i].nid == nid)
+			seq = g[i].seq;
+	}
+	return seq;
+}
+
+/*
+ * Go over memory that does not fit, beside another CPU, whose memory is replaced. Return how many
+ * generations are made meanwhile.
+ */
+static long generations_made(struct __test_metadata *_metadata, const char *threads, int a, int b)
+{
+	const long max = 2560, stream = 3500, chunk = 64, live = 8, rounds = 6, per = 96;
+	long at = 0, had, made;
+	struct mate p, q;
+
+	EXPECT_EQ(0, ssw_write(THREADS, threads));
+	EXPECT_EQ(0, cg_fresh());
+	EXPECT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+	EXPECT_TRUE(mate_start(&p, a, stream, false));
+	EXPECT_TRUE(mate_start(&q, b, live * chunk, false));
+	EXPECT_EQ(0, tell(&p, NODE, 0, 0, ssw_node_of(a)));
+	EXPECT_EQ(0, tell(&q, NODE, 0, 0, ssw_node_of(a)));
+	EXPECT_EQ(0, tell_all(&p, STAMP, 1));
+	had = youngest(ssw_node_of(a));
+	EXPECT_LT(0, had);
+	for (long s = 0; s < rounds * stream / per; s++) {
+		const long from = s % live * chunk;
+
+		for (long left = per; left; ) {
+			long some = stream - at < left ? stream - at : left;
+
+			EXPECT_EQ(0, tell(&p, STAMP, at, some, 1));
+			at = (at + some) % stream;
+			left -= some;
+		}
+		EXPECT_EQ(0, tell(&q, DROP, from, chunk, 0));
+		EXPECT_EQ(0, tell(&q, STAMP, from, chunk, 2));
+	}
+	made = youngest(ssw_node_of(a)) - had;
+	EXPECT_EQ(0, tell_all(&p, CHECK, 1));
+	EXPECT_EQ(0, mate_end(&p));
+	EXPECT_EQ(0, mate_end(&q));
+	EXPECT_EQ(0, kills());
+	group_ends(_metadata);
+	return made;
+}
+
+/*
+ * Evictors have time, and age only what has no cold pages any more. So generations are longer than
+ * those that tasks make, which age as soon as they get too few pages at a time.
+ */
+SSW_BODY(lru_gen, evictors_age_late)
+{
+	struct ssw_areas areas;
+	long with, without;
+	char had[32];
+	int a, b;
+
+	NEED_GENERATIONS();
+	NEED_TWO(a, b);
+	if (ssw_read(THREADS, had, sizeof(had)) <= 0 || !atoi(had))
+		SKIP(return, "no evictors");
+	NEED_INSTANT(&areas, 6000, ssw_node_of(a));
+	ASSERT_EQ(0, ssw_write(GEN, "y"));
+	without = generations_made(_metadata, "0", a, b);
+	with = generations_made(_metadata, had, a, b);
+	TH_LOG("%ld generations with evictors, %ld without", with, without);
+	EXPECT_LT(4, without);
+	EXPECT_GE(without * 3 / 4, with);
 }
 
 /*
