@@ -470,6 +470,22 @@ static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
 
 /* --- who evicts ------------------------------------------------------------------------ */
 
+/*
+ * Set the sizes of a pair of lists by which an evictor decides whether to deactivate pages. Those
+ * that statistics have may be two seconds old. In that time a task reclaims a few times, but an
+ * evictor may do so hundreds of times, and would deactivate all that is used.
+ *
+ * A memcg's statistics include those of its children. So where it has any, they stay.
+ */
+static void scaleswap_evict_sizes(struct lruvec *lruvec, enum lru_list inactive_lru,
+				  unsigned long *inactive, unsigned long *active)
+{
+	if (!scaleswap_evicts() || !scaleswap_is_leaf(lruvec_memcg(lruvec)))
+		return;
+	*inactive = lruvec_lru_size(lruvec, inactive_lru, MAX_NR_ZONES - 1);
+	*active = lruvec_lru_size(lruvec, inactive_lru + LRU_ACTIVE, MAX_NR_ZONES - 1);
+}
+
 /* What an evictor is to reclaim of a memcg, or of all */
 static struct scan_control ssw_evict_control(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg,
 					     unsigned long nr_pages)
@@ -718,6 +734,11 @@ static unsigned long scaleswap_evict_last(struct scan_control *sc)
 }
 
 #else /* CONFIG_SCALESWAP_EVICTOR */
+
+static inline void scaleswap_evict_sizes(struct lruvec *lruvec, enum lru_list inactive_lru,
+					 unsigned long *inactive, unsigned long *active)
+{
+}
 
 static inline bool scaleswap_spares_low(struct scan_control *sc)
 {

@@ -152,6 +152,8 @@ MUTANTS = {
                        "pool/evict_pool.protected*"),
     "pool-ages-soon": ("mm/scaleswap/vmscan-lrugen.c", "	return !scaleswap_evicts() && ssw_gen", "	return ssw_gen",
                        "lrugen/lru_gen.evictors*"),
+    "pool-old-sizes": ("mm/scaleswap/vmscan-evict.c", "	if (!scaleswap_evicts() || !scaleswap_is_leaf(lruvec_memcg(lruvec)))", "	if (1)",
+                       "lru/lru_reclaim.evictor*"),
     "pool-all-wait": ("mm/scaleswap/evictroom.c", "		   (high || nr_pages <= SWAP_CLUSTER_MAX)) {",
                       "		   1) {", "pool/evict_pool.huge*"),
     "pool-memcg-kept": ("mm/scaleswap/evictroom.c", "	if (was)\n		ssw_evict_put(t);", "",

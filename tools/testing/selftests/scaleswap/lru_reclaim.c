@@ -4,7 +4,12 @@
  * memory in proportion, ageing as with one list, costs, kswapd. That reclaim visits all
  * shards, and shards that come and go, are in lru_pressure.c.
  */
+#include <sys/stat.h>
+
 #include "lru_harness.h"
+
+/* The number of a group's directory, and how many pages to evict from it */
+#define EVICT	"/sys/kernel/debug/scaleswap/evict"
 
 SSW_FIXTURE(lru_reclaim, 0)
 
@@ -511,6 +516,53 @@ SSW_BODY(lru_reclaim, aged_as_one_list)
 	NEED_AREAS(&areas);
 	age(_metadata, cpu, 4500);
 	age(_metadata, cpu, 0);
+}
+
+/*
+ * An evictor that evicts much deactivates until there are as many inactive pages as active ones. It
+ * does not go on for as long as statistics are old.
+ */
+SSW_BODY(lru_reclaim, evictor_sees_what_it_deactivates)
+{
+	const long cold = 1000, busy = 1400, less = 300;
+	long active, inactive;
+	struct ssw_areas areas;
+	struct mate m[2];
+	struct stat st;
+	char val[64];
+	int cpu[4], node;
+
+	NEED_LISTS();
+	NEED_FOUR(cpu);
+	if (access(EVICT, W_OK))
+		SKIP(return, "no debugfs, CONFIG_SCALESWAP_EVICTOR, or not booted with evict");
+	NEED_AREAS(&areas);
+	node = ssw_node_of(cpu[0]);
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 0; i < 2; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], i ? busy : cold, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+		ASSERT_EQ(0, tell_all(&m[i], STAMP, i + 1));
+		drain();
+		ASSERT_EQ(0, i ? tell_all(&m[i], USE, 0) : tell_all(&m[i], COLD, 0));
+	}
+	drain();
+	EXPECT_TRUE(stats_caught_up());
+	EXPECT_LE(busy - OWN, in_dump(memcg, node, ANY, 1 << ACTIVE_ANON));
+	ASSERT_EQ(0, stat(SSW_CG "/" GROUP, &st));
+	snprintf(val, sizeof(val), "%lu %ld", (unsigned long)st.st_ino, less);
+	EXPECT_EQ(0, ssw_write(EVICT, val));
+	ASSERT_EQ(0, dump());
+	active = in_dump(memcg, node, ANY, 1 << ACTIVE_ANON);
+	inactive = in_dump(memcg, node, ANY, 1 << INACTIVE_ANON);
+	TH_LOG("%ld of %ld pages are active, %ld inactive", active, busy, inactive);
+	/* Some reclaim took from inactive ones since. */
+	EXPECT_LE(inactive - OWN, active);
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
 }
 
 /*
