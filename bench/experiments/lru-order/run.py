@@ -33,6 +33,9 @@ BASE = os.environ.get("BASE", "base-test")
 # kernel, boot parameter, MGLRU
 COLUMNS = {"base": (BASE, "", "n"), "on": (KERNEL, "scaleswap=on", "n"),
            "base-mglru": (BASE, "", "y"), "on-mglru": (KERNEL, "scaleswap=on", "y"),
+           # without evictors; asked for by --columns
+           "noevict": (KERNEL, "scaleswap=core,lru,fault", "n"),
+           "noevict-mglru": (KERNEL, "scaleswap=core,lru,fault", "y"),
            # one list, and all else that scaleswap=on has; asked for by --columns
            "core": (KERNEL, "scaleswap=core,fault", "n"), "core-mglru": (KERNEL, "scaleswap=core,fault", "y")}
 DEFAULT = ["base", "on", "base-mglru", "on-mglru"]
