@@ -486,6 +486,18 @@ static void scaleswap_evict_sizes(struct lruvec *lruvec, enum lru_list inactive_
 	*active = lruvec_lru_size(lruvec, inactive_lru + LRU_ACTIVE, MAX_NR_ZONES - 1);
 }
 
+/*
+ * Check whether an evictor tries again before it ages a memcg that is low on cold folios.
+ *
+ * A task gets 64 pages at its first try, mostly, or else needs some now, and ages. An evictor more
+ * often gets few: folios of a generation that walks over page tables have missed are young. If it
+ * aged then, the next generation would be so short that walks miss more, and so on.
+ */
+static bool scaleswap_evict_tries_again(const struct scan_control *sc)
+{
+	return scaleswap_evicts() && sc->priority == DEF_PRIORITY - 1;
+}
+
 /* What an evictor is to reclaim of a memcg, or of all */
 static struct scan_control ssw_evict_control(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg,
 					     unsigned long nr_pages)
@@ -738,6 +750,11 @@ static unsigned long scaleswap_evict_last(struct scan_control *sc)
 static inline void scaleswap_evict_sizes(struct lruvec *lruvec, enum lru_list inactive_lru,
 					 unsigned long *inactive, unsigned long *active)
 {
+}
+
+static inline bool scaleswap_evict_tries_again(const struct scan_control *sc)
+{
+	return false;
 }
 
 static inline bool scaleswap_spares_low(struct scan_control *sc)

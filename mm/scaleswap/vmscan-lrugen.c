@@ -76,26 +76,19 @@ static bool scaleswap_lru_gen_in_use(struct lruvec *lruvec, int type, unsigned l
 
 /*
  * Check whether a memcg and node with MIN_NR_GENS + 1 generations is aged later than others. One
- * shard alone is as a single list, but evictors age only what has no cold folios any more: see
- * scaleswap_lru_gen_is_low().
+ * shard alone is as a single list.
  */
 static bool scaleswap_lru_gen_is_lazy(struct lruvec *lruvec)
 {
 	struct scaleswap_shards *shards = READ_ONCE(lruvec->shards);
 
-	return scaleswap_lru_on() && ((shards && READ_ONCE(shards->nr) > 1) || scaleswap_evicts());
+	return scaleswap_lru_on() && shards && READ_ONCE(shards->nr) > 1;
 }
 
-/*
- * Check whether, of its @total pages, so many are @young or so few @old that it is to be aged.
- *
- * Not by evictors. They take 32 pages at a time as tasks do, but often look at pages that were used
- * again, and get fewer. A task that gets fewer ages, since it needs pages now. If each evictor did
- * so, generations would be half as long, and what is used would be among the oldest.
- */
+/* Check whether, of its @total pages, so many are @young or so few @old that it is to be aged. */
 static bool scaleswap_lru_gen_is_low(unsigned long young, unsigned long old, unsigned long total)
 {
-	return !scaleswap_evicts() && ssw_gen_is_low(young, old, total);
+	return ssw_gen_is_low(young, old, total);
 }
 
 /*
