@@ -346,24 +346,28 @@ def table_lru_skew():
 
 def table_lru_order():
     d = data("lru-order.json")
-    titles = {"base": "base kernel", "on": "`scaleswap=on`", "base-mglru": "base, MGLRU", "on-mglru": "`scaleswap=on`, MGLRU"}
-    columns = [c for c in titles if c in d["oom"]]
-    rows = [[f"`oom`: processes killed in {d['oom']['runs']} runs", *[n(d["oom"][c]) for c in columns]]]
+    titles = {"base": "base kernel", "noevict": "on, no evictors", "on": "`scaleswap=on`", "base-mglru": "base, MGLRU",
+              "noevict-mglru": "on, no evictors, MGLRU", "on-mglru": "`scaleswap=on`, MGLRU"}
+    columns = [c for c in titles if any(c in of for of in d.values() if isinstance(of, dict))]
+    # what was not measured has no figure
+    figure = lambda of, c: n(of[c]) if c in of else ""
+    rows = [[f"`oom`: processes killed in {d['oom']['runs']} runs", *[figure(d["oom"], c) for c in columns]]]
     for case, what in (("turnover", "that were out"), ("file_and_anon", "swapped in"),
                        ("idle_first", "swapped in"), ("inactive_first", "swapped in")):
-        # one that was not measured has no row
         if case in d:
             rows += [[f"`{case}`: pages {what}", *[f"{n(d[case][c])} ({n(d[case]['spread'][c][0])}-{n(d[case]['spread'][c][1])})"
-                                                   for c in columns]]]
+                                                   if c in d[case] else "" for c in columns]]]
         if case == "file_and_anon" and case in d:
-            rows += [["... in the last six of twelve turns", *[n(d[case]["later"][c]) for c in columns]]]
+            rows += [["... in the last six of twelve turns", *[figure(d["file_and_anon"]["later"], c) for c in columns]]]
     w = d["walks"]
-    walked = [[title, *[n(of[c]) for c in ("base", "one list", "shards")]]
+    kinds = [c for c in ("base", "one list", "shards", "evictors") if c in w]
+    walked = [[title, *[n(of[c]) for c in kinds]]
               for title, of in (("walks", w), ("entries found young", w["young"]), ("page tables looked at", w.get("tables")),
                                 ("... and left out of the next walk", w.get("dropped")), ("pages swapped in", w["swapped_in"]))
               if of]
     return [*markdown(["median of five boots (min-max)", *[titles[c] for c in columns]], rows), "",
-            *markdown(["`walks`, median of five boots", "base, MGLRU", "one list, MGLRU", "shards, MGLRU"], walked),
+            *markdown(["`walks`, median of five boots", *[{"base": "base", "evictors": "shards, evictors"}.get(c, c) + ", MGLRU"
+                                                            for c in kinds]], walked),
             *source("lru-order.json")]
 
 

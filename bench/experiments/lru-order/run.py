@@ -40,7 +40,7 @@ COLUMNS = {"base": (BASE, "", "n"), "on": (KERNEL, "scaleswap=on", "n"),
            "core": (KERNEL, "scaleswap=core,fault", "n"), "core-mglru": (KERNEL, "scaleswap=core,fault", "y")}
 DEFAULT = ["base", "on", "base-mglru", "on-mglru"]
 # whose walks are compared, and their names in the results
-WALKS = {"core-mglru": "one list", "on-mglru": "shards", "base-mglru": "base"}
+WALKS = {"core-mglru": "one list", "noevict-mglru": "shards", "base-mglru": "base", "on-mglru": "evictors"}
 # What of a run is the case's figure
 CASES = {"oom": "kills", "turnover": "were_out", "file_and_anon": "swapped_in", "idle_first": "swapped_in",
          "inactive_first": "swapped_in", "walks": "walks"}
