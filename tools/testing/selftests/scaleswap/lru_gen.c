@@ -219,8 +219,8 @@ static long generations_made(struct __test_metadata *_metadata, const char *thre
 }
 
 /*
- * Evictors have time, and try again before they age. So generations are longer than those that tasks
- * make, by a fifth here; without that, they are as short. It is tried three times.
+ * Evictors have time, and try again before they age. So generations are longer than those that
+ * tasks make, by a fifth here; without that, they are as short. It is tried three times.
  */
 SSW_BODY(lru_gen, evictors_age_late)
 {

@@ -770,7 +770,7 @@ SSW_BODY(lru_reclaim, kswapd_takes_from_all)
 	       locked, room, seen, direct, lost[0], lost[1], lost[2], lost[3], cold);
 	EXPECT_LE(enough, seen) TH_LOG("kswapd hardly ran: nothing is tested");
 	EXPECT_LE(enough / 2, sum);
-	/* How much is a matter of when each ran: within a second one that is used has a longer grace. */
+	/* How much is a matter of when each ran: within a second, one that is used stays longer. */
 	for (int i = 0; i < 4; i++) {
 		EXPECT_LT(0, lost[i]) TH_LOG("process %d", i);
 		EXPECT_GE(sum / 2, lost[i]) TH_LOG("process %d", i);
