@@ -22,7 +22,7 @@
  * @stuck: jiffies until which evictors leave it alone, or 0: they could not free anything
  * @backoff: how long that was, in jiffies
  * @vain: pages that evictors have put back since they last freed some
- * @in_flight: pages that evictors hold, of it and all memcgs below it
+ * @in_flight: pages that evictors have isolated or hold, of it and all memcgs below it
  * @freed: pages that evictors have freed, of it and all memcgs below it; wraps
  * @waiting: how many tasks wait for memory of it
  * @waiters: these tasks

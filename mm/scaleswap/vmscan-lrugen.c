@@ -80,9 +80,12 @@ static bool scaleswap_lru_gen_in_use(struct lruvec *lruvec, int type, unsigned l
  */
 static bool scaleswap_lru_gen_is_lazy(struct lruvec *lruvec)
 {
-	struct scaleswap_shards *shards = READ_ONCE(lruvec->shards);
+	struct scaleswap_shards *shards;
 
-	return scaleswap_lru_on() && shards && READ_ONCE(shards->nr) > 1;
+	if (!scaleswap_lru_on())
+		return false;
+	shards = READ_ONCE(lruvec->shards);
+	return shards && READ_ONCE(shards->nr) > 1;
 }
 
 /* Check whether, of its @total pages, so many are @young or so few @old that it is to be aged. */

@@ -186,28 +186,22 @@ static long generations_made(struct __test_metadata *_metadata, const char *thre
 	long at = 0, had, made;
 	struct mate p, q;
 
-	EXPECT_EQ(0, ssw_write(THREADS, threads));
-	EXPECT_EQ(0, cg_fresh());
-	EXPECT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
-	EXPECT_TRUE(mate_start(&p, a, stream, false));
-	EXPECT_TRUE(mate_start(&q, b, live * chunk, false));
-	EXPECT_EQ(0, tell(&p, NODE, 0, 0, ssw_node_of(a)));
-	EXPECT_EQ(0, tell(&q, NODE, 0, 0, ssw_node_of(a)));
-	EXPECT_EQ(0, tell_all(&p, STAMP, 1));
+	ASSERT_EQ(0, ssw_write(THREADS, threads));
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+	ASSERT_TRUE(mate_start(&p, a, stream, false));
+	ASSERT_TRUE(mate_start(&q, b, live * chunk, false));
+	ASSERT_EQ(0, tell(&p, NODE, 0, 0, ssw_node_of(a)));
+	ASSERT_EQ(0, tell(&q, NODE, 0, 0, ssw_node_of(a)));
+	ASSERT_EQ(0, tell_all(&p, STAMP, 1));
 	had = youngest(ssw_node_of(a));
-	EXPECT_LT(0, had);
+	ASSERT_LT(0, had);
 	for (long s = 0; s < rounds * stream / per; s++) {
 		const long from = s % live * chunk;
 
-		for (long left = per; left; ) {
-			long some = stream - at < left ? stream - at : left;
-
-			EXPECT_EQ(0, tell(&p, STAMP, at, some, 1));
-			at = (at + some) % stream;
-			left -= some;
-		}
-		EXPECT_EQ(0, tell(&q, DROP, from, chunk, 0));
-		EXPECT_EQ(0, tell(&q, STAMP, from, chunk, 2));
+		ASSERT_EQ(0, stamp_on(&p, &at, per, stream, 1));
+		ASSERT_EQ(0, tell(&q, DROP, from, chunk, 0));
+		ASSERT_EQ(0, tell(&q, STAMP, from, chunk, 2));
 	}
 	made = youngest(ssw_node_of(a)) - had;
 	EXPECT_EQ(0, tell_all(&p, CHECK, 1));

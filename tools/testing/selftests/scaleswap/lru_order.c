@@ -37,13 +37,7 @@ SSW_BODY(lru_order, replaced_memory_is_new)
 	for (long s = 0; s < steps; s++) {
 		const long from = s % live * chunk;
 
-		for (long left = per; left; ) {
-			long n = stream - at < left ? stream - at : left;
-
-			ASSERT_EQ(0, tell(&p, STAMP, at, n, 1));
-			at = (at + n) % stream;
-			left -= n;
-		}
+		ASSERT_EQ(0, stamp_on(&p, &at, per, stream, 1));
 		if (s >= live + warm) {
 			went += chunk;
 			out += chunk - tell(&q, RESIDENT, from, chunk, 0);
@@ -125,26 +119,26 @@ static long use_beside_idle(struct __test_metadata *_metadata, int a, int b, lon
 	struct mate m, idle;
 	long faults;
 
-	EXPECT_EQ(0, cg_fresh());
-	EXPECT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
-	EXPECT_TRUE(mate_start(&idle, b, asleep, false));
-	EXPECT_EQ(0, tell(&idle, NODE, 0, 0, ssw_node_of(a)));
-	EXPECT_EQ(0, tell_all(&idle, STAMP, 1));
+	ASSERT_EQ(0, cg_fresh());
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+	ASSERT_TRUE(mate_start(&idle, b, asleep, false));
+	ASSERT_EQ(0, tell(&idle, NODE, 0, 0, ssw_node_of(a)));
+	ASSERT_EQ(0, tell_all(&idle, STAMP, 1));
 	drain();
-	EXPECT_EQ(0, tell_all(&idle, USE, 0));
-	EXPECT_EQ(0, kill(idle.pid, SIGSTOP));
-	EXPECT_TRUE(mate_start(&m, a, grown, false));
-	EXPECT_EQ(0, tell(&m, NODE, 0, 0, ssw_node_of(a)));
-	EXPECT_EQ(0, tell(&m, STAMP, 0, used, 2));
+	ASSERT_EQ(0, tell_all(&idle, USE, 0));
+	ASSERT_EQ(0, kill(idle.pid, SIGSTOP));
+	ASSERT_TRUE(mate_start(&m, a, grown, false));
+	ASSERT_EQ(0, tell(&m, NODE, 0, 0, ssw_node_of(a)));
+	ASSERT_EQ(0, tell(&m, STAMP, 0, used, 2));
 	drain();
-	EXPECT_EQ(0, tell(&m, USE, 0, used, 0));
+	ASSERT_EQ(0, tell(&m, USE, 0, used, 0));
 	drain();
 	EXPECT_TRUE(stats_caught_up());
 	show_group();
 	faults = tell(&m, FAULTS, 0, 0, 0);
 	for (int sweep = 0; sweep < 9; sweep++) {
-		EXPECT_EQ(0, tell(&m, CHECK, 0, used, 2));
-		EXPECT_EQ(0, sweep ? tell(&m, CHECK, used, grown - used, 3) :
+		ASSERT_EQ(0, tell(&m, CHECK, 0, used, 2));
+		ASSERT_EQ(0, sweep ? tell(&m, CHECK, used, grown - used, 3) :
 				     tell(&m, STAMP, used, grown - used, 3));
 	}
 	faults = tell(&m, FAULTS, 0, 0, 0) - faults;

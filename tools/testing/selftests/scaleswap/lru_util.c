@@ -628,6 +628,21 @@ long tell_all(struct mate *m, int op, long arg)
 	return tell(m, op, 0, m->pages, arg);
 }
 
+/* Stamp @nr of @pages pages from *@at on, which goes round. Return 0 or -errno. */
+long stamp_on(struct mate *m, long *at, long nr, long pages, long gen)
+{
+	while (nr) {
+		long n = pages - *at < nr ? pages - *at : nr;
+		long ret = tell(m, STAMP, *at, n, gen);
+
+		if (ret)
+			return ret;
+		*at = (*at + n) % pages;
+		nr -= n;
+	}
+	return 0;
+}
+
 int mate_end(struct mate *m)
 {
 	int status = 0;
