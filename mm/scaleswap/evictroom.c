@@ -25,7 +25,7 @@
 /* Limits below this are too small to leave room below them. In pages. */
 #define SSW_EVICT_LIMIT_MIN	256
 /* A limit's part that is the headroom at first, and at most */
-#define SSW_HEADROOM_PART	64
+#define SSW_HEADROOM_PART	256
 #define SSW_HEADROOM_PART_MAX	32
 /* Pages of headroom at least; of large limits, at first and at most */
 #define SSW_HEADROOM_MIN	16
@@ -62,7 +62,7 @@ static unsigned long ssw_evict_limit(struct mem_cgroup *memcg)
  * @limit: the limit, in pages
  * @more: whether tasks have waited, so that it is to grow; else it shrinks
  *
- * It is a 64th of the limit, from 16 pages to 32 MB. It grows to a 32nd, 512 MB at most.
+ * It is a 256th of the limit, from 16 pages to 32 MB. It grows to a 32nd, 512 MB at most.
  *
  * Context: any.
  * Return: pages.

@@ -7,26 +7,28 @@
 
 #include "../evict.h"
 
-/* A 64th of the limit at first, within bounds, and a 32nd at most. */
+/* A 256th of the limit at first, within bounds, and a 32nd at most. */
 static void ssw_test_headroom_first(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 256, false), 16);
-	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 1024, false), 16);
-	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 8192, false), 128);
-	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 1UL << 19, false), 8192);
+	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 4096, false), 16);
+	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 32768, false), 128);
+	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 1UL << 21, false), 8192);
 	KUNIT_EXPECT_EQ(test, ssw_headroom(0, 1UL << 30, false), 8192);
 	KUNIT_EXPECT_EQ(test, ssw_headroom(0, LONG_MAX / PAGE_SIZE, true), 8192);
 	KUNIT_EXPECT_EQ(test, ssw_headroom(1 << 20, LONG_MAX / PAGE_SIZE, true), 131072);
 }
 
-/* It grows while tasks wait, to twice that, and shrinks again when none does. */
+/* It grows while tasks wait, to eight times that, and shrinks again when none does. */
 static void ssw_test_headroom_follows(struct kunit *test)
 {
 	const unsigned long limit = 1UL << 16;
-	unsigned int was, h = ssw_headroom(0, limit, false);
+	unsigned int was, part, h = ssw_headroom(0, limit, false);
 
-	KUNIT_EXPECT_EQ(test, h, limit / 64);
-	h = ssw_headroom(h, limit, true);
+	for (part = 256; part > 32; part /= 2) {
+		KUNIT_EXPECT_EQ(test, h, limit / part);
+		h = ssw_headroom(h, limit, true);
+	}
 	KUNIT_EXPECT_EQ(test, h, limit / 32);
 	KUNIT_EXPECT_EQ(test, ssw_headroom(h, limit, true), limit / 32);
 	do {
@@ -34,7 +36,7 @@ static void ssw_test_headroom_follows(struct kunit *test)
 		h = ssw_headroom(h, limit, false);
 		KUNIT_EXPECT_LE(test, h, was);
 	} while (h < was);
-	KUNIT_EXPECT_EQ(test, h, limit / 64);
+	KUNIT_EXPECT_EQ(test, h, limit / 256);
 	/* The limit was lowered. */
 	KUNIT_EXPECT_EQ(test, ssw_headroom(limit / 32, 1024, false), 32);
 	/* Small limits have what is needed for a batch of a task or two, at most a sixteenth. */

@@ -153,7 +153,7 @@ SSW_BODY(evict_pool, at_high)
 SSW_BODY(evict_pool, before_the_limit)
 {
 	/* What else is charged, and what a CPU charges in advance, is less than the headroom. */
-	const long max = 16384, headroom = max / 64;
+	const long max = 65536, headroom = max / 256;
 	struct ssw_areas areas;
 	struct ways_out w;
 	long long now = 0;
