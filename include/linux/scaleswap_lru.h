@@ -25,6 +25,9 @@
 
 struct folio;
 
+/* In mm/memcontrol.c: the part of __mod_lruvec_state() that is the memcg's */
+void __mod_memcg_lruvec_state(struct lruvec *lruvec, enum node_stat_item idx, int val);
+
 #ifdef CONFIG_SCALESWAP_LRU
 
 /* Ages of a list that a shard tells apart */
@@ -441,10 +444,11 @@ static inline bool scaleswap_lru_is_shard(struct lruvec *lruvec)
 	return scaleswap_lru_on() && lruvec->shard;
 }
 
+void __scaleswap_lru_stat(struct scaleswap_shard *shard, enum lru_list lru, int zid, int nr_pages);
 void __scaleswap_lru_stats_post(struct scaleswap_shard *shard);
 
 /**
- * scaleswap_lru_stat - let statistics of a list wait until its lock is dropped
+ * scaleswap_lru_stat - count pages of a shard's list, at the latest when its lock is dropped
  * @lruvec: lruvec of a shard or a memcg's
  * @lru: list
  * @zid: zone
@@ -462,10 +466,14 @@ static inline bool scaleswap_lru_stat(struct lruvec *lruvec, enum lru_list lru, 
 	struct scaleswap_shard *shard = lruvec->shard;
 	unsigned int i = zid * NR_LRU_LISTS + lru;
 
-	if (!scaleswap_lru_is_shard(lruvec) || !shard->stats_held)
+	if (!scaleswap_lru_is_shard(lruvec))
 		return false;
-	shard->stats_waiting |= BIT(i);
-	shard->stats[i] += nr_pages;
+	if (shard->stats_held) {
+		shard->stats_waiting |= BIT(i);
+		shard->stats[i] += nr_pages;
+	} else {
+		__scaleswap_lru_stat(shard, lru, zid, nr_pages);
+	}
 	return true;
 }
 

@@ -282,6 +282,7 @@ unsigned int ssw_lru_place(unsigned int cpu, unsigned int cpus, unsigned int nr)
 unsigned int ssw_lru_member(unsigned int id, unsigned int cpus, unsigned int nr, unsigned int turn);
 unsigned int ssw_lru_swapper(const struct folio *folio);
 unsigned int ssw_lru_spare(unsigned int nr, unsigned int max);
+long ssw_lru_vmstat(s8 *diff, int threshold, long nr_pages);
 void ssw_cost_add(struct scaleswap_shards *shards, bool file, unsigned long cost,
 		  unsigned long most);
 /* Shards that a memcg and node may have whatever its size */

@@ -478,21 +478,71 @@ unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
  * shard's, it counts them once, too, when the lock is dropped: from scaleswap_lru_stats_begin() to
  * scaleswap_lru_stats_end(), scaleswap_lru_stat() only adds them up. While no CPU holds the lock,
  * nothing waits to be counted.
+ *
+ * Of a node and a zone, each CPU counts for itself up to a threshold, and then for all. Reclaim
+ * takes up to 64 pages off a shard's lists, and about as many come to them before it does so again.
+ * With few CPUs or little memory the threshold is less than that: CPUs would take the counters from
+ * each other each time, without need. So the sizes of lists have a threshold of their own.
  */
+
+/* How many times vmstat's threshold that of the sizes of lists is, and at most: it has to fit an s8 */
+#define SSW_LRU_VMSTAT_TIMES	4
+#define SSW_LRU_VMSTAT_MOST	125
+
+/**
+ * ssw_lru_vmstat - add pages to what a CPU has counted for itself
+ * @diff: what it has counted
+ * @threshold: vmstat's threshold for it
+ * @nr_pages: how many came; less than 0 if they went
+ *
+ * Context: any; nobody else changes @diff meanwhile.
+ * Return: pages that the caller has to add for all CPUs; @diff does not have them any more.
+ */
+long ssw_lru_vmstat(s8 *diff, int threshold, long nr_pages)
+{
+	long sum = *diff + nr_pages;
+
+	if (abs(sum) <= min(SSW_LRU_VMSTAT_TIMES * threshold, SSW_LRU_VMSTAT_MOST)) {
+		*diff = sum;
+		return 0;
+	}
+	*diff = 0;
+	return sum;
+}
+
+void __scaleswap_lru_stat(struct scaleswap_shard *shard, enum lru_list lru, int zid, int nr_pages)
+{
+	struct pglist_data *pgdat = lruvec_pgdat(&shard->lruvec);
+	struct zone *zone = &pgdat->node_zones[zid];
+	struct per_cpu_nodestat *node_diffs;
+	struct per_cpu_zonestat *zone_diffs;
+	long sum;
+
+	lockdep_assert_held(&shard->lruvec.lru_lock);
+	/* What vmstat's worker folds on this CPU is not changed under it, with PREEMPT_RT either. */
+	preempt_disable_nested();
+	node_diffs = this_cpu_ptr(pgdat->per_cpu_nodestats);
+	sum = ssw_lru_vmstat(&node_diffs->vm_node_stat_diff[NR_LRU_BASE + lru],
+			     node_diffs->stat_threshold, nr_pages);
+	if (sum)
+		node_page_state_add(sum, pgdat, NR_LRU_BASE + lru);
+	zone_diffs = this_cpu_ptr(zone->per_cpu_zonestats);
+	sum = ssw_lru_vmstat(&zone_diffs->vm_stat_diff[NR_ZONE_LRU_BASE + lru],
+			     zone_diffs->stat_threshold, nr_pages);
+	if (sum)
+		zone_page_state_add(sum, zone, NR_ZONE_LRU_BASE + lru);
+	preempt_enable_nested();
+	if (!mem_cgroup_disabled())
+		__mod_memcg_lruvec_state(&shard->lruvec, NR_LRU_BASE + lru, nr_pages);
+}
 
 void __scaleswap_lru_stats_post(struct scaleswap_shard *shard)
 {
-	struct pglist_data *pgdat = lruvec_pgdat(&shard->lruvec);
 	unsigned long waiting = shard->stats_waiting;
 	unsigned int i;
 
-	lockdep_assert_held(&shard->lruvec.lru_lock);
 	for_each_set_bit(i, &waiting, MAX_NR_ZONES * NR_LRU_LISTS) {
-		enum lru_list lru = i % NR_LRU_LISTS;
-
-		__mod_lruvec_state(&shard->lruvec, NR_LRU_BASE + lru, shard->stats[i]);
-		__mod_zone_page_state(&pgdat->node_zones[i / NR_LRU_LISTS], NR_ZONE_LRU_BASE + lru,
-				      shard->stats[i]);
+		__scaleswap_lru_stat(shard, i % NR_LRU_LISTS, i / NR_LRU_LISTS, shard->stats[i]);
 		shard->stats[i] = 0;
 	}
 	shard->stats_waiting = 0;

@@ -45,6 +45,36 @@ static void ssw_test_lru_distance_order(struct kunit *test)
 	}
 }
 
+/* Pages that come and go by the batch are counted by their CPU alone; none is lost. */
+static void ssw_test_lru_vmstat(struct kunit *test)
+{
+	long all = 0, sum = 0, n;
+	s8 diff = 0;
+
+	for (n = 0; n < 4; n++) {
+		KUNIT_EXPECT_EQ(test, ssw_lru_vmstat(&diff, 30, 64), 0);
+		KUNIT_EXPECT_EQ(test, diff, 64);
+		KUNIT_EXPECT_EQ(test, ssw_lru_vmstat(&diff, 30, -31), 0);
+		KUNIT_EXPECT_EQ(test, ssw_lru_vmstat(&diff, 30, -33), 0);
+		KUNIT_EXPECT_EQ(test, diff, 0);
+	}
+	/* It is four times vmstat's threshold; beyond it all is for all. */
+	KUNIT_EXPECT_EQ(test, ssw_lru_vmstat(&diff, 30, -120), 0);
+	KUNIT_EXPECT_EQ(test, ssw_lru_vmstat(&diff, 30, -1), -121);
+	KUNIT_EXPECT_EQ(test, diff, 0);
+	/* However high vmstat's is, it fits, and so do large folios. */
+	for (n = 1; n < 4096; n += 1 + n / 8) {
+		all += ssw_lru_vmstat(&diff, 125, n);
+		sum += n;
+		KUNIT_EXPECT_EQ(test, all + diff, sum);
+	}
+	for (; n > 0; n -= 1 + n / 8) {
+		all += ssw_lru_vmstat(&diff, 125, -n);
+		sum -= n;
+		KUNIT_EXPECT_EQ(test, all + diff, sum);
+	}
+}
+
 /* Each shard has CPUs that are neighbours, about as many as others; CPUs added later have one. */
 static void ssw_test_lru_place(struct kunit *test)
 {
@@ -155,6 +185,7 @@ static void ssw_test_lru_costs(struct kunit *test)
 static struct kunit_case ssw_test_lru_cases[] = {
 	KUNIT_CASE(ssw_test_lru_distance),
 	KUNIT_CASE(ssw_test_lru_distance_order),
+	KUNIT_CASE(ssw_test_lru_vmstat),
 	KUNIT_CASE(ssw_test_lru_place),
 	KUNIT_CASE(ssw_test_lru_member),
 	KUNIT_CASE(ssw_test_lru_spare),
