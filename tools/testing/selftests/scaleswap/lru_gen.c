@@ -213,8 +213,9 @@ static long generations_made(struct __test_metadata *_metadata, const char *thre
 }
 
 /*
- * Evictors have time, and try again before they age. So generations are longer than those that
- * tasks make, by a fifth here; without that, they are as short. It is tried three times.
+ * Evictors have time, and try again before they age: once they made twice as many generations as
+ * tasks do, so that pages were old too early. How many these are depends on how far each CPU is at
+ * the time, so it is tried three times.
  */
 SSW_BODY(lru_gen, evictors_age_late)
 {
@@ -234,10 +235,10 @@ SSW_BODY(lru_gen, evictors_age_late)
 		with = generations_made(_metadata, had, a, b);
 		TH_LOG("%ld generations with evictors, %ld without", with, without);
 		EXPECT_LT(4, without);
-		if (with <= without * 17 / 20)
+		if (with <= without)
 			break;
 	}
-	EXPECT_GE(without * 17 / 20, with);
+	EXPECT_GE(without, with);
 }
 
 /*
