@@ -220,7 +220,7 @@ void ssw_evict_dequeue(struct scaleswap_evict_target *t);
 void ssw_evict_done(struct scaleswap_evict_target *t);
 bool ssw_evict_is_only(void);
 void ssw_evict_allow(unsigned int nr);
-bool ssw_evict_may_wait(gfp_t gfp_mask);
+bool ssw_evict_may_wait(gfp_t gfp_mask, bool held);
 bool ssw_evict_wait(struct ssw_evict_wait *w);
 void ssw_evict_waited(struct ssw_evict_wait *w, unsigned long nr_pages, bool good);
 unsigned long ssw_evict_wait_held(struct mem_cgroup *memcg, gfp_t gfp_mask);

@@ -518,16 +518,23 @@ static bool ssw_evict_is_frozen(void)
 /**
  * ssw_evict_may_wait - check whether a task may wait for I/O and locks of file systems
  * @gfp_mask: what it may do to get memory
+ * @held: whether it has reclaimed in vain, and waits for what evictors hold
+ *
+ * Others may wait for a kernel thread, so it reclaims by itself. Reclaim does not throttle it,
+ * though: where evictors have isolated much, all its tries are over before a page is written. So
+ * it waits before it has processes killed.
  *
  * Context: process context.
  * Return: true if so.
  */
-bool ssw_evict_may_wait(gfp_t gfp_mask)
+bool ssw_evict_may_wait(gfp_t gfp_mask, bool held)
 {
+	const unsigned int never = PF_MEMALLOC | PF_LOCAL_THROTTLE;
+
 	gfp_mask = current_gfp_context(gfp_mask);
 	return (gfp_mask & (__GFP_IO | __GFP_FS)) == (__GFP_IO | __GFP_FS) &&
 	       !(gfp_mask & __GFP_NORETRY) && !ssw_evict_is_frozen() &&
-	       !(current->flags & (PF_KTHREAD | PF_MEMALLOC | PF_LOCAL_THROTTLE));
+	       !(current->flags & (held ? never : never | PF_KTHREAD));
 }
 
 /* What a wait ends by, but for the target: false if it has to go on */
@@ -688,7 +695,7 @@ unsigned long __scaleswap_evict_wait(struct mem_cgroup *memcg, unsigned long nr_
 		return 0;
 	if (ssw_evict_is_stuck(&memcg->evict)) {
 		w.wait.why = SSW_FB_EVICT_STUCK;
-	} else if (ssw_evict_limit(memcg) && ssw_evict_may_wait(gfp_mask) &&
+	} else if (ssw_evict_limit(memcg) && ssw_evict_may_wait(gfp_mask, false) &&
 		   (high || nr_pages <= SWAP_CLUSTER_MAX)) {
 		/* Pages that only this CPU knows of */
 		lru_add_drain();
@@ -723,7 +730,7 @@ unsigned long ssw_evict_wait_held(struct mem_cgroup *memcg, gfp_t gfp_mask)
 		.held = true,
 	};
 
-	if (!ssw_evict_in_flight(w.target) || !ssw_evict_may_wait(gfp_mask))
+	if (!ssw_evict_in_flight(w.target) || !ssw_evict_may_wait(gfp_mask, true))
 		return 0;
 	ssw_evict_waited(&w, SWAP_CLUSTER_MAX, ssw_evict_wait(&w));
 	return atomic_long_read(&memcg->evict.freed) - w.freed;

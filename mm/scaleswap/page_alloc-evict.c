@@ -183,7 +183,7 @@ static struct page *scaleswap_evict_page(gfp_t gfp_mask, unsigned int order,
 
 	if (!scaleswap_evict_on() || !READ_ONCE(ssw_evict_threads))
 		return NULL;
-	if (!order && ssw_evict_may_wait(gfp_mask)) {
+	if (!order && ssw_evict_may_wait(gfp_mask, false)) {
 		/* Pages that only this CPU knows of */
 		lru_add_drain();
 		page = ssw_alloc_wait_any(&w);
@@ -193,21 +193,19 @@ static struct page *scaleswap_evict_page(gfp_t gfp_mask, unsigned int order,
 }
 
 /*
- * Reclaim has freed nothing: wait for what evictors hold, before the system is out of memory.
- * Return NULL if they hold nothing, or there is no page after that.
+ * Wait for what evictors hold of the nodes that an allocation may use. Return false if they hold
+ * nothing, or freed nothing meanwhile.
  */
-static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order,
-					      unsigned int alloc_flags,
-					      const struct alloc_context *ac)
+static bool ssw_evict_wait_last(gfp_t gfp_mask, unsigned int order, unsigned int alloc_flags,
+				const struct alloc_context *ac)
 {
 	struct ssw_alloc_wait w = ssw_alloc_wait_of(gfp_mask, order, alloc_flags, ac);
 	pg_data_t *last_pgdat = NULL;
 	bool good = false;
 	struct zoneref *z;
 	struct zone *zone;
+	long freed = 0;
 
-	if (!scaleswap_evict_on() || !ssw_evict_may_wait(gfp_mask))
-		return NULL;
 	w.wait.held = true;
 	for_each_zone_zonelist_nodemask(zone, z, ac->zonelist, ac->highest_zoneidx, ac->nodemask) {
 		struct scaleswap_evict_target *t = ssw_node_target(zone_to_nid(zone));
@@ -218,14 +216,38 @@ static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order
 		if (!ssw_evict_in_flight(t))
 			continue;
 		w.wait.target = t;
+		freed -= atomic_long_read(&t->freed);
 		good = ssw_evict_wait(&w.wait);
+		freed += atomic_long_read(&t->freed);
 		if (good)
 			break;
 	}
 	if (!w.wait.began)
-		return NULL;
+		return false;
 	ssw_evict_waited(&w.wait, 1 << order, good);
-	return get_page_from_freelist(gfp_mask, order, alloc_flags, ac);
+	return good || freed;
+}
+
+/*
+ * Reclaim has freed nothing: wait for what evictors hold, before the system is out of memory. If
+ * others take what is freed, as often as stock code reclaims in vain.
+ * Return NULL if they hold nothing, or there is no page after that.
+ */
+static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order,
+					      unsigned int alloc_flags,
+					      const struct alloc_context *ac)
+{
+	struct page *page = NULL;
+	int i;
+
+	if (!scaleswap_evict_on() || !ssw_evict_may_wait(gfp_mask, true))
+		return NULL;
+	for (i = 0; i < MAX_RECLAIM_RETRIES && !page; i++) {
+		if (!ssw_evict_wait_last(gfp_mask, order, alloc_flags, ac))
+			break;
+		page = get_page_from_freelist(gfp_mask, order, alloc_flags, ac);
+	}
+	return page;
 }
 
 #else /* CONFIG_SCALESWAP_EVICTOR */

@@ -150,6 +150,7 @@ MUTANTS = {
                          "pool/evict_pool.slow*"),
     "pool-low-taken": ("mm/scaleswap/vmscan-evict.c", "	return scaleswap_evicts() && !sc->proactive;", "	return false;",
                        "pool/evict_pool.protected*"),
+    "pool-kthreads-kill": ("mm/scaleswap/evictroom.c", "(held ? never : never | PF_KTHREAD)", "(never | PF_KTHREAD)", "kunit/*"),
     "pool-old-sizes": ("mm/scaleswap/vmscan-evict.c", "	if (!scaleswap_evicts() || !scaleswap_is_leaf(lruvec_memcg(lruvec)))", "	if (1)",
                        "lru/lru_reclaim.evictor*"),
     "pool-all-wait": ("mm/scaleswap/evictroom.c", "		   (high || nr_pages <= SWAP_CLUSTER_MAX)) {",

@@ -4,6 +4,7 @@
  */
 #include <kunit/test.h>
 #include <linux/limits.h>
+#include <linux/sched/mm.h>
 
 #include "../evict.h"
 
@@ -43,6 +44,20 @@ static void ssw_test_headroom_follows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_headroom(16, 512, true), 16);
 }
 
+/* KUnit runs in a kernel thread: it does not wait instead of reclaim, but before it kills. */
+static void ssw_test_who_waits(struct kunit *test)
+{
+	unsigned int flags;
+
+	KUNIT_EXPECT_FALSE(test, ssw_evict_may_wait(GFP_KERNEL, false));
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_wait(GFP_KERNEL, true));
+	KUNIT_EXPECT_FALSE(test, ssw_evict_may_wait(GFP_NOIO, true));
+	KUNIT_EXPECT_FALSE(test, ssw_evict_may_wait(GFP_KERNEL | __GFP_NORETRY, true));
+	flags = memalloc_noreclaim_save();
+	KUNIT_EXPECT_FALSE(test, ssw_evict_may_wait(GFP_KERNEL, true));
+	memalloc_noreclaim_restore(flags);
+}
+
 /* Evictors of a node stay below its low watermarks while nobody waits. */
 static void ssw_test_node_below_low(struct kunit *test)
 {
@@ -69,6 +84,7 @@ static void ssw_test_node_waiting(struct kunit *test)
 static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_headroom_first),
 	KUNIT_CASE(ssw_test_headroom_follows),
+	KUNIT_CASE(ssw_test_who_waits),
 	KUNIT_CASE(ssw_test_node_below_low),
 	KUNIT_CASE(ssw_test_node_waiting),
 	{}
