@@ -152,8 +152,11 @@ SSW_BODY(evict_pool, at_high)
 /* Nobody is at the limit yet: evictors make room nevertheless, and no more than they should. */
 SSW_BODY(evict_pool, before_the_limit)
 {
-	/* What else is charged, and what a CPU charges in advance, is less than the headroom. */
-	const long max = 65536, headroom = max / 256;
+	/*
+	 * What else is charged, besides page tables, and what a CPU charges in advance, is less than
+	 * the headroom.
+	 */
+	const long max = 32768, headroom = max / 256, tables = max / 512;
 	struct ssw_areas areas;
 	struct ways_out w;
 	long long now = 0;
@@ -163,7 +166,7 @@ SSW_BODY(evict_pool, before_the_limit)
 	ASSERT_EQ(0, cg_make(GROUP));
 	limit(_metadata, "memory.max", max);
 	w = ways_out(GROUP);
-	m = member_start(GROUP, areas.cpu[0], max - headroom + 32, 1);
+	m = member_start(GROUP, areas.cpu[0], max - headroom - tables + 8, 1);
 	ASSERT_TRUE(member_step(&m, STAMP));
 	ssw_for_looks(i) {
 		now = cg(GROUP, "memory.current", NULL) / SSW_PAGE;
