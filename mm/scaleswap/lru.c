@@ -485,7 +485,7 @@ unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
  * each other each time, without need. So the sizes of lists have a threshold of their own.
  */
 
-/* How many times vmstat's threshold that of the sizes of lists is, and at most: it has to fit an s8 */
+/* How many times vmstat's threshold that of sizes of lists is, and at most: it has to fit an s8 */
 #define SSW_LRU_VMSTAT_TIMES	4
 #define SSW_LRU_VMSTAT_MOST	125
 
@@ -519,7 +519,7 @@ void __scaleswap_lru_stat(struct scaleswap_shard *shard, enum lru_list lru, int 
 	long sum;
 
 	lockdep_assert_held(&shard->lruvec.lru_lock);
-	/* What vmstat's worker folds on this CPU is not changed under it, with PREEMPT_RT either. */
+	/* vmstat's worker does not fold what is on this CPU meanwhile, with PREEMPT_RT either. */
 	preempt_disable_nested();
 	node_diffs = this_cpu_ptr(pgdat->per_cpu_nodestats);
 	sum = ssw_lru_vmstat(&node_diffs->vm_node_stat_diff[NR_LRU_BASE + lru],
