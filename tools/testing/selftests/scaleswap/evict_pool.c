@@ -153,8 +153,8 @@ SSW_BODY(evict_pool, at_high)
 SSW_BODY(evict_pool, before_the_limit)
 {
 	/*
-	 * What else is charged, besides page tables, and what a CPU charges in advance, is less than
-	 * the headroom.
+	 * What else is charged besides page tables, and what a CPU charges in advance, is less
+	 * than the headroom.
 	 */
 	const long max = 32768, headroom = max / 256, tables = max / 512;
 	struct ssw_areas areas;
