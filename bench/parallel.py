@@ -162,10 +162,11 @@ def options(p, column, load, cpus):
 
 
 def memory(o, cpus):
-    """Megabytes that a guest needs."""
+    """Megabytes that a guest needs, and some that differ with the seed: all guests of a kernel would otherwise
+    be the same machine until the load begins, and a phase that by chance is bad for one kernel be in each."""
     drives = cpus if o["how"] == "percore" else min(cpus, 23)
     requests = drives * cpus * o["depth"] * 640 / (1 << 20)
-    return round(280 + 4 * cpus + 1.1 * o["total_mb"] + 2 * o["max_mb"] + requests)
+    return round(280 + 4 * cpus + 1.1 * o["total_mb"] + 2 * o["max_mb"] + requests) + o["seed"] % 100 - 1
 
 
 def read_lines(path, windows):
@@ -375,6 +376,7 @@ def write(out, p, rows):
         "notes": [
             "simulated parallel time: an instruction is 1 ns, a cache line of another CPU takes t_ns, CPUs' clocks differ by "
             "at most quantum ns where they meet; kernel addresses alone have lines",
+            "seed: of the load's random order; a guest has seed - 1 MB more memory, so that its boot differs, too",
             "both, in each run: check and rewrite in random order. kfaults_s: faults of all CPUs, thousands a second; avg_us to max_us: of a "
             "fault, by the time stamp counter; lines: transfers of a line from another CPU, over the number of faults",
             "killed: how many guests before this one ended because their kernel killed the load for want of memory; each time, "
