@@ -151,6 +151,8 @@ MUTANTS = {
     "pool-low-taken": ("mm/scaleswap/vmscan-evict.c", "	return scaleswap_evicts() && !sc->proactive;", "	return false;",
                        "pool/evict_pool.protected*"),
     "pool-kthreads-kill": ("mm/scaleswap/evictroom.c", "(held ? never : never | PF_KTHREAD)", "(never | PF_KTHREAD)", "kunit/*"),
+    "pool-ages-soon": ("mm/scaleswap/vmscan-evict.c", "	return scaleswap_evicts() && sc->priority == DEF_PRIORITY - 1;",
+                       "	return false;", "order/*"),
     "pool-old-sizes": ("mm/scaleswap/vmscan-evict.c", "	if (!scaleswap_evicts() || !scaleswap_is_leaf(lruvec_memcg(lruvec)))", "	if (1)",
                        "lru/lru_reclaim.evictor*"),
     "pool-all-wait": ("mm/scaleswap/evictroom.c", "		   (high || nr_pages <= SWAP_CLUSTER_MAX)) {",

@@ -10,7 +10,8 @@ splat, a guest that hung, a test that did not report.
 
 Environment:
   TESTS=PATTERN   only tests whose GUEST/TEST.CASE contains it, or matches it as a shell
-                  pattern ("bind", "load/*", "*.auto_*"); "kunit", "tool", "bench", "boot"
+                  pattern ("bind", "load/*", "*.auto_*"); "kunit", "tool", "bench", "boot",
+                  "order"
   TEST_JOBS=N     guests at a time (default: the processors, at most 2)
   TEST_TIMEOUT=N  end a guest that reports nothing for N seconds of its own time
 """
@@ -35,6 +36,9 @@ SELFTESTS = f"{ROOT}/tools/testing/selftests/scaleswap"
 # Notes do not count, as a test that hangs may go on to print them.
 TIMEOUT = {"test": 420, "debug": 2400}
 PROGRESS = r"^(# )?(# +(RUN|OK|FAIL|SKIP) |(not )?ok \d|1\.\.\d|TAP version|selftests: )"
+
+# Unit tests that boot guests themselves
+BOOTING = {"boot": f"{ROOT}/scripts/test/unit", "order": f"{ROOT}/scripts/test/order"}
 
 # When this is stopped from outside, such as by the time limit of a CI system: guests are ended,
 # and what was running or did not run is reported.
@@ -400,9 +404,9 @@ def main():
         todo = [("wide", GUESTS["wide"], ["param.sh"])]
     long = ("load", "areas", "users", "fault", "stress8", "wide", "smp")
     todo.sort(key=lambda x: x[0] not in long)
-    # They boot guests themselves. When guests are cut off does not depend on the kernel.
-    if wanted("boot/") and kernel == "test":
-        todo.append(("boot", None, []))
+    # They boot guests themselves. When guests are cut off does not depend on the kernel; and the debug
+    # kernel has another clock of instructions.
+    todo += [(name, None, []) for name in BOOTING if wanted(f"{name}/") and kernel == "test"]
     logs, lock = [], threading.Lock()
 
     def worker():
@@ -416,7 +420,7 @@ def main():
                 continue
             try:
                 if not guest:
-                    run_unittests(report, name, f"{ROOT}/scripts/test/unit", kernel)
+                    run_unittests(report, name, BOOTING[name], kernel)
                     continue
                 logs.append((name, run_guest(report, kernel, name, guest, tests)))
             except Exception as e:  # a bug here must not look like success
