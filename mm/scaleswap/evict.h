@@ -30,17 +30,17 @@ struct task_struct;
  * one isolation.
  */
 #define SSW_BATCH_PAGES		256
-/* Isolations after which a batch is flushed */
+/* Lists of folios, after which a batch is flushed */
 #define SSW_BATCH_SEGS		16
-/* Nanoseconds after the first isolation, after which a batch is flushed */
-#define SSW_BATCH_NS		(2 * NSEC_PER_MSEC)
+/* A batch is flushed if so many times the pages were isolated that it is to have. */
+#define SSW_BATCH_TRIES		8
 /* Pages that are put back, and none freed, after which there is nothing to evict */
 #define SSW_STUCK_PAGES		(2 * SSW_PIPE_BATCHES * SSW_BATCH_PAGES)
 /* How long a batch waits for its writes at most, where the pipeline has no other to fill */
 #define SSW_BATCH_IO_MS		100
 
 /**
- * struct ssw_seg - folios of one isolation
+ * struct ssw_seg - folios of one list
  * @lruvec: where they were isolated; they all go back there
  * @memcg: its memcg, with a reference; NULL if the memory controller is off
  * @target: memcg that is reclaimed from, as in struct scan_control; the evictor has a reference
@@ -93,20 +93,20 @@ struct scaleswap_span {
  * @nr_segs: how many of @seg are in use
  * @nr_pages: pages of these
  * @seq: which batch of the pipeline this is, counted when it leaves %SSW_BATCH_FILLING
- * @since: local_clock() at the first isolation
+ * @isolated: pages that were isolated since its first, also those that are not in it
  * @flush: whether any CPU has to flush
  * @unsent: jiffies at which the flush is to be sent, for tests; 0 if it is sent
  * @tlb: CPUs to flush
  * @req: the flush
  * @span: the bios
- * @seg: isolations
+ * @seg: folios, by where they were isolated
  */
 struct ssw_batch {
 	enum ssw_batch_state state;
 	unsigned int nr_segs;
 	unsigned int nr_pages;
 	unsigned int seq;
-	u64 since;
+	unsigned long isolated;
 	bool flush;
 	unsigned long unsent;
 	struct arch_tlbflush_unmap_batch tlb;
@@ -212,6 +212,8 @@ void ssw_evict_set_stuck(struct scaleswap_evict_target *t);
 void ssw_evict_hold(struct mem_cgroup *memcg, int nid, long nr_pages);
 void ssw_evict_freed(struct mem_cgroup *memcg, int nid, unsigned long freed, unsigned long back);
 unsigned int ssw_headroom(unsigned int headroom, unsigned long limit, bool more);
+unsigned int ssw_evictors_for(unsigned int most, unsigned int headroom, unsigned long left);
+unsigned int ssw_evictors_of(unsigned long limit, unsigned int threads);
 void ssw_evict_request(struct scaleswap_evict_target *t);
 struct scaleswap_evict_target *ssw_evict_next(int nid);
 bool ssw_evict_leave(struct scaleswap_evict_target *t);

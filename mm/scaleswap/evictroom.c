@@ -259,21 +259,49 @@ void ssw_evict_freed(struct mem_cgroup *memcg, int nid, unsigned long freed, uns
 
 /* --- requests ------------------------------------------------------------------------ */
 
+/**
+ * ssw_evictors_for - compute how many evictors a memcg is to have, if nobody waits
+ * @most: evictors that it may have
+ * @headroom: pages below its limit at which they begin
+ * @left: pages that are left of these
+ *
+ * Each evictor sends the flushes of its own pages. So there are not more than are needed.
+ *
+ * Context: any.
+ * Return: from 1, if the whole headroom is left, to @most, if nothing is.
+ */
+unsigned int ssw_evictors_for(unsigned int most, unsigned int headroom, unsigned long left)
+{
+	return max((unsigned long)most * (headroom - min(left, headroom)) / headroom, 1);
+}
+
+/**
+ * ssw_evictors_of - compute how many evictors a memcg may have at a time
+ * @limit: its limit, in pages
+ * @threads: evictors that a node has
+ *
+ * Context: any.
+ * Return: one for each 512 pages of the limit; at least one, at most @threads.
+ */
+unsigned int ssw_evictors_of(unsigned long limit, unsigned int threads)
+{
+	return clamp(limit >> SSW_EVICTOR_SHIFT, 1, max(threads, 1));
+}
+
 /*
- * How many evictors a memcg is to have: one at first, and the more, the less is left of its
- * headroom. As many as its size allows if tasks wait.
+ * How many evictors a memcg is to have: the more, the less is left of its headroom. As many as its
+ * size allows, and there are on a node, if tasks wait.
  */
 static unsigned int ssw_evict_memcg_allowed(struct mem_cgroup *memcg)
 {
 	unsigned long limit = ssw_evict_limit(memcg), usage = page_counter_read(&memcg->memory);
-	unsigned int most = clamp(limit >> SSW_EVICTOR_SHIFT, 1, SSW_EVICT_THREADS_MAX);
-	unsigned int headroom = ssw_evict_headroom(memcg, limit);
-	unsigned long left = usage < limit ? limit - usage : 0;
+	unsigned int most = ssw_evictors_of(limit, READ_ONCE(ssw_evict_threads));
 
 	/* A hint, no barrier: who begins to wait asks again. */
 	if (waitqueue_active(&memcg->evict.waiters))
 		return most;
-	return max(most * (headroom - min(left, headroom)) / headroom, 1);
+	return ssw_evictors_for(most, ssw_evict_headroom(memcg, limit),
+				usage < limit ? limit - usage : 0);
 }
 
 /* The same for a memcg or node */

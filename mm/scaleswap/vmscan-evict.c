@@ -10,7 +10,6 @@
 
 #include <linux/blkdev.h>
 #include <linux/freezer.h>
-#include <linux/sched/clock.h>
 
 #include "evict.h"
 #include "internal.h"
@@ -65,6 +64,10 @@ static void scaleswap_pipe_take(struct lruvec *lruvec, struct scan_control *sc,
 		return;
 	pipe = sc->reclaim_state.pipe;
 	pipe->isolated = ssw_count_pages(folios);
+	if (pipe->filling && !pipe->filling->nr_segs)
+		pipe->filling->isolated = 0;
+	if (pipe->filling)
+		pipe->filling->isolated += pipe->isolated;
 	ssw_evict_hold(lruvec_memcg(lruvec), lruvec_pgdat(lruvec)->node_id, pipe->isolated);
 }
 
@@ -116,6 +119,29 @@ static bool scaleswap_pipe_flush(struct scan_control *sc)
 	return true;
 }
 
+/* Find the part of a batch for folios of @lruvec, or add one. There is room for one. */
+static struct ssw_seg *ssw_batch_seg(struct ssw_batch *batch, struct lruvec *lruvec,
+				     struct mem_cgroup *target)
+{
+	struct ssw_seg *seg;
+
+	for (seg = batch->seg; seg < batch->seg + batch->nr_segs; seg++) {
+		if (seg->lruvec == lruvec && seg->target == target)
+			return seg;
+	}
+	batch->nr_segs++;
+	*seg = (struct ssw_seg) {
+		.lruvec = lruvec,
+		.memcg = lruvec_memcg(lruvec),
+		.target = target,
+		.held = LIST_HEAD_INIT(seg->held),
+		.back = LIST_HEAD_INIT(seg->back),
+	};
+	if (seg->memcg)
+		css_get(&seg->memcg->css);
+	return seg;
+}
+
 /*
  * Add what shrink_folio_list() has held to the batch, as folios of @lruvec.
  *
@@ -125,7 +151,7 @@ static unsigned long scaleswap_pipe_submit(struct lruvec *lruvec, struct scan_co
 {
 	struct tlbflush_unmap_batch *ubc = &current->tlb_ubc;
 	struct scaleswap_pipe *pipe = ssw_pipe_of(sc);
-	unsigned long nr_held;
+	unsigned long nr_held, nr_taken;
 	struct ssw_batch *batch;
 	struct ssw_seg *seg;
 
@@ -138,34 +164,25 @@ static unsigned long scaleswap_pipe_submit(struct lruvec *lruvec, struct scan_co
 	pipe->other = false;
 	if (list_empty(&pipe->held) && list_empty(&pipe->back))
 		return 0;
+	nr_taken = nr_held + ssw_count_pages(&pipe->back);
 	batch = pipe->filling;
-	if (!batch->nr_segs)
-		batch->since = local_clock();
-	seg = &batch->seg[batch->nr_segs++];
-	*seg = (struct ssw_seg) {
-		.lruvec = lruvec,
-		.memcg = lruvec_memcg(lruvec),
-		.target = sc->target_mem_cgroup,
-		.held = LIST_HEAD_INIT(seg->held),
-		.back = LIST_HEAD_INIT(seg->back),
-		.nr_taken = nr_held + ssw_count_pages(&pipe->back),
-	};
+	seg = ssw_batch_seg(batch, lruvec, sc->target_mem_cgroup);
+	/* At the head, as above: what was unmapped first is written first. */
 	list_splice_init(&pipe->held, &seg->held);
 	list_splice_init(&pipe->back, &seg->back);
-	if (seg->memcg)
-		css_get(&seg->memcg->css);
+	seg->nr_taken += nr_taken;
 	if (ubc->flush_required) {
 		arch_tlbbatch_move(&batch->tlb, &ubc->arch);
 		ubc->flush_required = false;
 		ubc->writable = false;
 		batch->flush = true;
 	}
-	batch->nr_pages += seg->nr_taken;
+	batch->nr_pages += nr_taken;
 	/* The caller takes off all that it has isolated. */
-	mod_node_page_state(lruvec_pgdat(lruvec), NR_ISOLATED_ANON, seg->nr_taken);
+	mod_node_page_state(lruvec_pgdat(lruvec), NR_ISOLATED_ANON, nr_taken);
 	/* They count as held since they were isolated. */
-	pipe->isolated -= seg->nr_taken;
-	ssw_stat_add(SSW_EVICT_HELD, seg->nr_taken);
+	pipe->isolated -= nr_taken;
+	ssw_stat_add(SSW_EVICT_HELD, nr_taken);
 	return nr_held;
 }
 
@@ -459,7 +476,7 @@ static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
 	if (filling && filling->nr_segs &&
 	    (filling->nr_pages >= READ_ONCE(ssw_evict_batch) ||
 	     filling->nr_segs >= SSW_BATCH_SEGS - 1 ||
-	     local_clock() - filling->since > SSW_BATCH_NS))
+	     filling->isolated >= SSW_BATCH_TRIES * READ_ONCE(ssw_evict_batch)))
 		ssw_pipe_send(pipe);
 	if (ssw_pipe_has_too_much(pipe, lruvec, sc->target_mem_cgroup))
 		ssw_pipe_drain(pipe);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of evictors: how much room they leave below a limit, and of a node.
+ * KUnit tests of evictors: how much room they leave below a limit and of a node, how many there are.
  */
 #include <kunit/test.h>
 #include <linux/limits.h>
@@ -44,6 +44,20 @@ static void ssw_test_headroom_follows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_headroom(16, 512, true), 16);
 }
 
+/* One evictor has large batches. Others come as the headroom is used up, not at once. */
+static void ssw_test_evictors(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, ssw_evictors_of(256, 64), 1);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_of(4096, 64), 8);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_of(1UL << 20, 64), 64);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_of(1UL << 20, 4), 4);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_of(1UL << 20, 0), 1);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 1000), 1);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 65), 1);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 64), 2);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 0), 4);
+}
+
 /* KUnit runs in a kernel thread: it does not wait instead of reclaim, but before it kills. */
 static void ssw_test_who_waits(struct kunit *test)
 {
@@ -84,6 +98,7 @@ static void ssw_test_node_waiting(struct kunit *test)
 static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_headroom_first),
 	KUNIT_CASE(ssw_test_headroom_follows),
+	KUNIT_CASE(ssw_test_evictors),
 	KUNIT_CASE(ssw_test_who_waits),
 	KUNIT_CASE(ssw_test_node_below_low),
 	KUNIT_CASE(ssw_test_node_waiting),

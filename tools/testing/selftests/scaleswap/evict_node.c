@@ -508,13 +508,11 @@ SSW_BODY(evict_node, working_set_is_kept)
 {
 	const long left = 8192, pages = 12000;
 	struct ssw_areas areas;
-	char enabled[16] = "";
 	long long held;
 	struct ways w;
 	int status;
 
-	if (ssw_read("/sys/kernel/mm/lru_gen/enabled", enabled, sizeof(enabled)) < 0 ||
-	    !strtol(enabled, NULL, 16))
+	if (!ssw_generations())
 		SKIP(return, "generations are off");
 	ASSERT_EQ(0, ssw_areas_on(&areas, 16384, 4));
 	leave_memory(_metadata, left);

@@ -606,17 +606,17 @@ SSW_BODY(lru_folio, lists_of_one_page)
 	ASSERT_TRUE(mate_start(&m, a, PAGES, false));
 	tell_all(&m, STAMP, 1);
 	EXPECT_ABOUT(PAGES, at(a, ANON));
-	if (!generations())
+	if (!ssw_generations())
 		EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(a), 1 << ACTIVE_ANON));
 
 	/* Active, then cold: on B, and they stay in A's shard. */
 	tell_all(&m, PIN, b);
 	EXPECT_EQ(0, tell_all(&m, USE, 0));
-	EXPECT_ABOUT(PAGES, at(a, generations() ? ANON : 1 << ACTIVE_ANON));
+	EXPECT_ABOUT(PAGES, at(a, ssw_generations() ? ANON : 1 << ACTIVE_ANON));
 	EXPECT_ABOUT(0, at(b, ANON));
 	EXPECT_EQ(0, tell_all(&m, COLD, 0));
-	EXPECT_ABOUT(PAGES, at(a, generations() ? ANON : 1 << INACTIVE_ANON));
-	if (!generations())
+	EXPECT_ABOUT(PAGES, at(a, ssw_generations() ? ANON : 1 << INACTIVE_ANON));
+	if (!ssw_generations())
 		EXPECT_ABOUT(0, in_dump(memcg, ANY, shard_of(a), 1 << ACTIVE_ANON));
 	EXPECT_ABOUT(0, at(b, ANON));
 

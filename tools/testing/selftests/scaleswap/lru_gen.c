@@ -18,14 +18,14 @@ SSW_TEST_F(lru_gen, turned_on)
 {
 	NEED_GENERATIONS();
 	ASSERT_EQ(0, ssw_write(GEN, "y"));
-	EXPECT_TRUE(generations());
+	EXPECT_TRUE(ssw_generations());
 }
 
 /* Pages that come back, on another CPU, go to their shard, and count as refaults of their group. */
 SSW_BODY(lru_gen, refaults_are_counted)
 {
 	const long pages = 1500;
-	bool was = generations();
+	bool was = ssw_generations();
 	struct ssw_areas areas;
 	long long before, seen;
 	struct mate m;
@@ -66,7 +66,7 @@ SSW_BODY(lru_gen, switched_under_load)
 {
 	const long each = 1500, high = 3600, piece = 100, until = ssw_seconds() + 60;
 	struct ssw_areas areas;
-	bool was = generations();
+	bool was = ssw_generations();
 	struct mate m[4];
 	int cpu[4];
 
@@ -86,7 +86,7 @@ SSW_BODY(lru_gen, switched_under_load)
 		for (int i = 0; i < 4; i++)
 			ask(&m[i], CHECK, 0, each, i);
 		EXPECT_EQ(0, ssw_write(GEN, round % 2 ? "n" : "y"));
-		EXPECT_EQ(!(round % 2), generations());
+		EXPECT_EQ(!(round % 2), ssw_generations());
 		for (int i = 0; i < 4; i++)
 			ASSERT_EQ(0, answer(&m[i]));
 		/* Some are freed, and others come. */
@@ -249,7 +249,7 @@ SSW_BODY(lru_gen, evicts_after_a_switch)
 {
 	const long each = 1000;
 	struct ssw_areas areas;
-	bool was = generations();
+	bool was = ssw_generations();
 	struct mate m[4];
 	int cpu[4];
 
@@ -284,7 +284,7 @@ SSW_BODY(lru_gen, min_ttl_is_for_all_shards)
 {
 	static const char ttl[] = "/sys/kernel/mm/lru_gen/min_ttl_ms";
 	const long cold = 3000, enough = 500;
-	bool was = generations();
+	bool was = ssw_generations();
 	char path[64], had[32];
 	struct ssw_areas areas;
 	struct mate m[4], hog;
@@ -359,7 +359,7 @@ SSW_BODY(lru_gen, min_ttl_is_for_all_shards)
  */
 SSW_BODY(lru_gen, debugfs_is_for_all_shards)
 {
-	bool was = generations();
+	bool was = ssw_generations();
 	struct ssw_areas areas;
 	struct mate ma, mb;
 	struct gen g[64];
@@ -421,7 +421,7 @@ SSW_BODY(lru_gen, types_end_together)
 	const int file = 910;
 	int made = 0, ended = 0;
 	struct ssw_areas areas;
-	bool was = generations();
+	bool was = ssw_generations();
 	struct mate m[4];
 	int cpu[4];
 

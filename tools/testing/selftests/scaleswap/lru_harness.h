@@ -20,7 +20,7 @@
 #define NEED_LISTS()							\
 	do {								\
 		NEED_SHARDS();						\
-		if (generations())					\
+		if (ssw_generations())					\
 			SKIP(return, "generations are on");		\
 	} while (0)
 

@@ -86,15 +86,6 @@ const char *cannot(void)
 	return access(DUMP, R_OK) ? "there is no " DUMP : NULL;
 }
 
-/* Check whether generations (MGLRU) are on: folios are neither active nor inactive then. */
-bool generations(void)
-{
-	char seen[32] = "";
-
-	ssw_read(GEN, seen, sizeof(seen));
-	return strtol(seen, NULL, 0) & 1;
-}
-
 int shard_of(int cpu)
 {
 	long long n = value("shards");
@@ -826,7 +817,7 @@ int sums_differ(bool say)
 		ssw_write("/proc/sys/vm/stat_refresh", "1");
 		bad = 0;
 		for (int l = 0; l < LISTS; l++) {
-			bool both = generations() && l != UNEVICTABLE;
+			bool both = ssw_generations() && l != UNEVICTABLE;
 			unsigned int lists = both ? 3 << l : 1 << l;
 
 			for (int n = 0; n < nodes(); n++) {

@@ -42,7 +42,6 @@ int dump(void);
 long in_dump(int memcg, int nid, int shard, unsigned int lists);
 long long value(const char *name);
 const char *cannot(void);
-bool generations(void);
 int shard_of(int cpu);
 int age_of(int cpu, int list);
 void drain(void);

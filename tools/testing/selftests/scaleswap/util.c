@@ -72,6 +72,15 @@ long long ssw_num(const char *path)
 	return *end ? SSW_NO_VALUE : v;
 }
 
+/* Check whether generations (MGLRU) are on: folios are neither active nor inactive then. */
+bool ssw_generations(void)
+{
+	char seen[32] = "";
+
+	ssw_read("/sys/kernel/mm/lru_gen/enabled", seen, sizeof(seen));
+	return strtol(seen, NULL, 0) & 1;
+}
+
 long long ssw_stat(const char *name)
 {
 	char path[256];

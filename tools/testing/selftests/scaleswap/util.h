@@ -57,6 +57,8 @@ long long ssw_num(const char *path);
 long long ssw_stat(const char *name);
 long long ssw_proc_num(const char *file, const char *key);
 
+bool ssw_generations(void);
+
 #define ssw_vmstat(key)		ssw_proc_num("/proc/vmstat", key)
 #define ssw_meminfo(key)	ssw_proc_num("/proc/meminfo", key)
 
