@@ -7,6 +7,8 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 #include "evict_harness.h"
@@ -649,6 +651,64 @@ SSW_BODY(evict_pool, suspended)
 		waitpid(pid[i], NULL, 0);
 	}
 	w = ways_out_since(_metadata, GROUP, &w);
+	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
+	settled(_metadata);
+	leave(_metadata);
+}
+
+/*
+ * Hibernated to an image in an area, while tasks wait for evictors, and back. The kernel's own test
+ * mode writes it, reads it again and resumes from it. Or it is refused, and all go on. Only when
+ * asked for (SSW_HIBERNATE=1): it takes minutes in an emulated guest.
+ */
+SSW_BODY(evict_pool, hibernated_and_back)
+{
+	char states[64] = "", disk[128] = "", dev[32];
+	struct ssw_areas areas;
+	pid_t pid[SSW_MANY];
+	long long freed;
+	struct stat st;
+	int ret;
+
+	if (!getenv("SSW_HIBERNATE"))
+		SKIP(return, "set SSW_HIBERNATE=1 for it");
+	ssw_read(POWER "state", states, sizeof(states));
+	ssw_read(POWER "disk", disk, sizeof(disk));
+	if (!strstr(states, "disk") || !strstr(disk, "test_resume"))
+		SKIP(return, "the kernel cannot hibernate (CONFIG_HIBERNATION)");
+	ASSERT_EQ(0, ssw_areas_on(&areas, 60000, 4));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", 2048);
+	ASSERT_EQ(0, stat(areas.path[0], &st));
+	snprintf(dev, sizeof(dev), "%u:%u", major(st.st_rdev), minor(st.st_rdev));
+	/* It also looks for an image there, and finds none. */
+	ssw_write(POWER "resume", dev);
+	ssw_write(POWER "image_size", "0");
+	ssw_write("/proc/sys/vm/drop_caches", "3");
+	for (int i = 0; i < areas.n; i++)
+		pid[i] = turns_in(GROUP, areas.cpu[i], 1500, 1000000);
+	freed = counter("freed");
+	ssw_for_looks(n) {
+		if (counter("freed") > freed + 1000)
+			break;
+		usleep(20000);
+	}
+	ASSERT_EQ(0, ssw_write(POWER "disk", "test_resume"));
+	ret = ssw_write(POWER "state", "disk");
+	TH_LOG("%s", ret ? strerror(-ret) : "hibernated and back");
+	EXPECT_TRUE(!ret || ret == -ENODEV || ret == -ENOSPC || ret == -EOPNOTSUPP || ret == -EPERM);
+	freed = counter("freed");
+	ssw_for_looks(n) {
+		if (counter("freed") > freed + 1000)
+			break;
+		usleep(20000);
+	}
+	EXPECT_LT(freed + 1000, counter("freed"));
+	for (int i = 0; i < areas.n; i++) {
+		EXPECT_EQ(0, waitpid(pid[i], NULL, WNOHANG)) TH_LOG("a page is wrong, or it was killed");
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
 	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
 	settled(_metadata);
 	leave(_metadata);
