@@ -117,11 +117,11 @@ MUTANTS = {
     "evict-held-not-waited": ("mm/vmscan.c", "	return nr_reclaimed ?: scaleswap_evict_last(&sc);",
                               "	return nr_reclaimed;", "evict/evict.held*"),
     # for a second they count only from here on
-    "evict-held-late": ("mm/scaleswap/vmscan-evict.c", "	pipe->isolated -= seg->nr_taken;",
+    "evict-held-late": ("mm/scaleswap/vmscan-evict.c", "	pipe->isolated -= nr_taken;",
                         "	ssw_evict_hold(seg->memcg, lruvec_pgdat(lruvec)->node_id, -(long)pipe->isolated);\n"
                         "	schedule_timeout_uninterruptible(HZ);\n"
                         "	ssw_evict_hold(seg->memcg, lruvec_pgdat(lruvec)->node_id, pipe->isolated);\n"
-                        "	pipe->isolated -= seg->nr_taken;", "evict/evict.held*"),
+                        "	pipe->isolated -= nr_taken;", "evict/evict.held*"),
     "evict-held-backwards": ("mm/scaleswap/vmscan-evict.c", "	list_add(&folio->lru, &pipe->held);",
                              "	list_add_tail(&folio->lru, &pipe->held);", "evict/evict.in_batches"),
     "evict-move-not-flushed": ("mm/userfaultfd.c", "	if (scaleswap_evict_on())", "	if (0)",
