@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of evictors: how much room they leave below a limit and of a node, how many there are.
+ * KUnit tests of evictors: how many there are, and how much room they leave.
  */
 #include <kunit/test.h>
 #include <linux/limits.h>

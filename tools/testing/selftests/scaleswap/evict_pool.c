@@ -696,7 +696,8 @@ SSW_BODY(evict_pool, hibernated_and_back)
 	ASSERT_EQ(0, ssw_write(POWER "disk", "test_resume"));
 	ret = ssw_write(POWER "state", "disk");
 	TH_LOG("%s", ret ? strerror(-ret) : "hibernated and back");
-	EXPECT_TRUE(!ret || ret == -ENODEV || ret == -ENOSPC || ret == -EOPNOTSUPP || ret == -EPERM);
+	EXPECT_TRUE(!ret || ret == -ENODEV || ret == -ENOSPC || ret == -EOPNOTSUPP ||
+		    ret == -EPERM);
 	freed = counter("freed");
 	ssw_for_looks(n) {
 		if (counter("freed") > freed + 1000)
@@ -705,7 +706,8 @@ SSW_BODY(evict_pool, hibernated_and_back)
 	}
 	EXPECT_LT(freed + 1000, counter("freed"));
 	for (int i = 0; i < areas.n; i++) {
-		EXPECT_EQ(0, waitpid(pid[i], NULL, WNOHANG)) TH_LOG("a page is wrong, or it was killed");
+		EXPECT_EQ(0, waitpid(pid[i], NULL, WNOHANG))
+			TH_LOG("a page is wrong, or it was killed");
 		kill(pid[i], SIGKILL);
 		waitpid(pid[i], NULL, 0);
 	}
