@@ -15,7 +15,8 @@
  *
  * An evictor collects what it has unmapped in batches, as MAGE does (SOSP '25):
  *
- * 1. Unmap. Folios that could be evicted are unlocked and held. The CPUs to flush are noted.
+ * 1. Unmap. Folios that could be evicted are unlocked and held, from as many isolations as it
+ *    takes. The CPUs to flush are noted.
  * 2. With %SSW_BATCH_PAGES pages, flush: one interrupt for each CPU. Nobody waits for it; meanwhile
  *    the evictor fills the next batch.
  * 3. Write what is dirty, free what is clean, put back what is in use again.
