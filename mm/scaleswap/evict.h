@@ -36,6 +36,8 @@ struct task_struct;
 #define SSW_BATCH_TRIES		8
 /* Pages that are put back, and none freed, after which there is nothing to evict */
 #define SSW_STUCK_PAGES		(2 * SSW_PIPE_BATCHES * SSW_BATCH_PAGES)
+/* Folios that are put back at a time, as others need the lock of the list */
+#define SSW_BACK_FOLIOS		SWAP_CLUSTER_MAX
 /* How long a batch waits for its writes at most, where the pipeline has no other to fill */
 #define SSW_BATCH_IO_MS		100
 
@@ -212,8 +214,8 @@ void ssw_evict_set_stuck(struct scaleswap_evict_target *t);
 void ssw_evict_hold(struct mem_cgroup *memcg, int nid, long nr_pages);
 void ssw_evict_freed(struct mem_cgroup *memcg, int nid, unsigned long freed, unsigned long back);
 unsigned int ssw_headroom(unsigned int headroom, unsigned long limit, bool more);
-unsigned int ssw_evictors_for(unsigned int most, unsigned int headroom, unsigned long left);
-unsigned int ssw_evictors_of(unsigned long limit, unsigned int threads);
+unsigned int ssw_evictors_for(unsigned int most, unsigned long headroom, unsigned long left);
+unsigned int ssw_evictors_of(unsigned long limit, unsigned int threads, unsigned int nodes);
 void ssw_evict_request(struct scaleswap_evict_target *t);
 struct scaleswap_evict_target *ssw_evict_next(int nid);
 bool ssw_evict_leave(struct scaleswap_evict_target *t);

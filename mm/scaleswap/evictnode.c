@@ -198,9 +198,7 @@ unsigned int ssw_node_allowed(int nid, unsigned int most)
 {
 	struct ssw_node_room r = ssw_node_look(nid);
 
-	if (!r.headroom)
-		return 1;
-	return max(most * (r.headroom - min(r.room, r.headroom)) / r.headroom, 1);
+	return ssw_evictors_for(most, r.headroom, r.room);
 }
 
 /**

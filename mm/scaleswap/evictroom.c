@@ -11,6 +11,7 @@
 #include <linux/freezer.h>
 #include <linux/list.h>
 #include <linux/memcontrol.h>
+#include <linux/nodemask.h>
 #include <linux/numa.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/mm.h>
@@ -260,9 +261,9 @@ void ssw_evict_freed(struct mem_cgroup *memcg, int nid, unsigned long freed, uns
 /* --- requests ------------------------------------------------------------------------ */
 
 /**
- * ssw_evictors_for - compute how many evictors a memcg is to have, if nobody waits
+ * ssw_evictors_for - compute how many evictors a memcg or node is to have, if nobody waits
  * @most: evictors that it may have
- * @headroom: pages below its limit at which they begin
+ * @headroom: pages of room at which they begin
  * @left: pages that are left of these
  *
  * Each evictor sends the flushes of its own pages. So there are not more than are needed.
@@ -270,32 +271,36 @@ void ssw_evict_freed(struct mem_cgroup *memcg, int nid, unsigned long freed, uns
  * Context: any.
  * Return: from 1, if the whole headroom is left, to @most, if nothing is.
  */
-unsigned int ssw_evictors_for(unsigned int most, unsigned int headroom, unsigned long left)
+unsigned int ssw_evictors_for(unsigned int most, unsigned long headroom, unsigned long left)
 {
-	return max((unsigned long)most * (headroom - min(left, headroom)) / headroom, 1);
+	return headroom ? max(most * (headroom - min(left, headroom)) / headroom, 1) : 1;
 }
 
 /**
  * ssw_evictors_of - compute how many evictors a memcg may have at a time
  * @limit: its limit, in pages
  * @threads: evictors that a node has
+ * @nodes: nodes that have evictors: all of these evict from a memcg
  *
  * Context: any.
- * Return: one for each 512 pages of the limit; at least one, at most @threads.
+ * Return: one for each 512 pages of the limit; at least one, at most as many as there are, or
+ * %SSW_EVICT_THREADS_MAX.
  */
-unsigned int ssw_evictors_of(unsigned long limit, unsigned int threads)
+unsigned int ssw_evictors_of(unsigned long limit, unsigned int threads, unsigned int nodes)
 {
-	return clamp(limit >> SSW_EVICTOR_SHIFT, 1, max(threads, 1));
+	return clamp(limit >> SSW_EVICTOR_SHIFT, 1,
+		     clamp(threads * nodes, 1, SSW_EVICT_THREADS_MAX));
 }
 
 /*
  * How many evictors a memcg is to have: the more, the less is left of its headroom. As many as its
- * size allows, and there are on a node, if tasks wait.
+ * size allows, if tasks wait.
  */
 static unsigned int ssw_evict_memcg_allowed(struct mem_cgroup *memcg)
 {
 	unsigned long limit = ssw_evict_limit(memcg), usage = page_counter_read(&memcg->memory);
-	unsigned int most = ssw_evictors_of(limit, READ_ONCE(ssw_evict_threads));
+	unsigned int most = ssw_evictors_of(limit, READ_ONCE(ssw_evict_threads),
+					    num_node_state(N_MEMORY));
 
 	/* A hint, no barrier: who begins to wait asks again. */
 	if (waitqueue_active(&memcg->evict.waiters))

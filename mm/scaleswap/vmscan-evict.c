@@ -262,9 +262,16 @@ static void ssw_seg_put_back(struct scaleswap_pipe *pipe, struct ssw_seg *seg)
 		return;
 	nr = ssw_count_pages(&seg->back);
 	ssw_seg_reject(seg);
-	spin_lock_irq(&seg->lruvec->lru_lock);
-	move_folios_to_lru(seg->lruvec, &seg->back);
-	spin_unlock_irq(&seg->lruvec->lru_lock);
+	while (!list_empty(&seg->back)) {
+		LIST_HEAD(some);
+		unsigned int i;
+
+		for (i = 0; i < SSW_BACK_FOLIOS && !list_empty(&seg->back); i++)
+			list_move(seg->back.prev, &some);
+		spin_lock_irq(&seg->lruvec->lru_lock);
+		move_folios_to_lru(seg->lruvec, &some);
+		spin_unlock_irq(&seg->lruvec->lru_lock);
+	}
 	ssw_stat_add(SSW_EVICT_BACK, nr);
 	pipe->vain += nr;
 	ssw_evict_freed(seg->memcg, lruvec_pgdat(seg->lruvec)->node_id, 0, nr);
@@ -459,9 +466,9 @@ static bool ssw_pipe_has_too_much(struct scaleswap_pipe *pipe, struct lruvec *lr
 /* Continue with all batches, after folios of @lruvec were isolated. */
 static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
 {
+	unsigned int i, most = READ_ONCE(ssw_evict_batch);
 	struct ssw_batch *filling;
 	struct scaleswap_pipe *pipe;
-	unsigned int i;
 
 	if (!scaleswap_evict_on() || !sc->reclaim_state.pipe)
 		return;
@@ -474,9 +481,9 @@ static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
 	filling = pipe->filling;
 	/* evict_folios() may add two at a time. */
 	if (filling && filling->nr_segs &&
-	    (filling->nr_pages >= READ_ONCE(ssw_evict_batch) ||
+	    (filling->nr_pages >= most ||
 	     filling->nr_segs >= SSW_BATCH_SEGS - 1 ||
-	     filling->isolated >= SSW_BATCH_TRIES * READ_ONCE(ssw_evict_batch)))
+	     filling->isolated >= SSW_BATCH_TRIES * most))
 		ssw_pipe_send(pipe);
 	if (ssw_pipe_has_too_much(pipe, lruvec, sc->target_mem_cgroup))
 		ssw_pipe_drain(pipe);

@@ -47,15 +47,18 @@ static void ssw_test_headroom_follows(struct kunit *test)
 /* One evictor has large batches. Others come as the headroom is used up, not at once. */
 static void ssw_test_evictors(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, ssw_evictors_of(256, 64), 1);
-	KUNIT_EXPECT_EQ(test, ssw_evictors_of(4096, 64), 8);
-	KUNIT_EXPECT_EQ(test, ssw_evictors_of(1UL << 20, 64), 64);
-	KUNIT_EXPECT_EQ(test, ssw_evictors_of(1UL << 20, 4), 4);
-	KUNIT_EXPECT_EQ(test, ssw_evictors_of(1UL << 20, 0), 1);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_of(256, 64, 1), 1);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_of(4096, 64, 1), 8);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_of(1UL << 20, 64, 1), 64);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_of(1UL << 20, 4, 1), 4);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_of(1UL << 20, 4, 2), 8);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_of(1UL << 20, 64, 2), 64);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_of(1UL << 20, 0, 1), 1);
 	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 1000), 1);
 	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 65), 1);
 	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 64), 2);
 	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 0), 4);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 0, 0), 1);
 }
 
 /* KUnit runs in a kernel thread: it does not wait instead of reclaim, but before it kills. */

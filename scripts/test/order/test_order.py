@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Pages are evicted in the order of one list, as an experiment shows, with an instruction clock.
 
-What an evictor ages too early depends on how fast others use pages, so a guest with a clock of the
-host does not tell (selftest lru_gen.evictors_age_late only sees much of it). This runs one case of
-bench/experiments/lru-order, in a guest that boots the kernel that SSW_KERNEL names (default: test).
+How much an evictor ages too early depends on how fast others use pages. So a guest with the host's
+clock does not tell, and the selftest lru_gen.evictors_age_late notices gross cases only. This runs
+one case of bench/experiments/lru-order, in a guest that boots the kernel that SSW_KERNEL names (default: test).
 `make test` runs this.
 """
 import json
