@@ -201,7 +201,8 @@ struct scaleswap_shards {
 
 DECLARE_STATIC_KEY_FALSE(scaleswap_lru_key);
 
-void __scaleswap_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages);
+void __scaleswap_lru_resize(struct lruvec *lruvec, int zid, enum lru_list lru, int nr_pages,
+			    unsigned long *own);
 struct list_head *__scaleswap_lru_tail(struct lruvec *lruvec, enum lru_list lru);
 struct list_head *__scaleswap_lru_last(struct lruvec *lruvec, enum lru_list lru);
 void __scaleswap_lru_front(struct lruvec *lruvec, enum lru_list lru);
@@ -318,11 +319,11 @@ static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
 }
 
 /**
- * scaleswap_lru_resize - return where the size of a list is kept that is about to change
+ * scaleswap_lru_resize - change the size of a list
  * @lruvec: lruvec of a shard or a memcg's
  * @zid: zone
  * @lru: list
- * @nr_pages: pages that the caller adds to the size
+ * @nr_pages: pages to add to the size
  * @own: where the size is kept if @lruvec is a memcg's
  *
  * The totals of the memcg and node get to know, in batches: CPUs would otherwise fetch the
@@ -330,37 +331,15 @@ static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
  * of pages, if pages are added: the caller puts these on @lruvec's own list.
  *
  * Context: under @lruvec's lock.
- * Return: pointer to the number of pages in this list alone.
+ * Return: false if shards are off, and the caller is to change *@own.
  */
-static inline unsigned long *scaleswap_lru_resize(struct lruvec *lruvec, int zid, enum lru_list lru,
-						  int nr_pages, unsigned long *own)
+static inline bool scaleswap_lru_resize(struct lruvec *lruvec, int zid, enum lru_list lru,
+					int nr_pages, unsigned long *own)
 {
-	struct scaleswap_shard *shard = lruvec->shard;
-	struct scaleswap_list_size *size;
-	int unposted;
-
 	if (!scaleswap_lru_on())
-		return own;
-	if (!shard) {
-		if (nr_pages > 0)
-			__scaleswap_lru_join(lruvec, lru, nr_pages);
-		return own;
-	}
-	size = &shard->size[lru];
-	unposted = size->unposted[zid] + nr_pages;
-	if (abs(unposted) >= SCALESWAP_LRU_BATCH) {
-		atomic_long_add(unposted, &shard->mlruvec->shards->total[zid].lru[lru]);
-		unposted = 0;
-	}
-	size->unposted[zid] = unposted;
-	if (nr_pages <= 0 || lru == LRU_UNEVICTABLE)
-		return &size->zone[zid];
-	if (size->age.joined + nr_pages >= SCALESWAP_LRU_BATCH ||
-	    size->age.seq != READ_ONCE(shard->mlruvec->shards->seq[lru]))
-		__scaleswap_lru_join(lruvec, lru, nr_pages);
-	else
-		size->age.joined += nr_pages;
-	return &size->zone[zid];
+		return false;
+	__scaleswap_lru_resize(lruvec, zid, lru, nr_pages, own);
+	return true;
 }
 
 /**
@@ -680,10 +659,10 @@ static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
 	return own;
 }
 
-static inline unsigned long *scaleswap_lru_resize(struct lruvec *lruvec, int zid, enum lru_list lru,
-						  int nr_pages, unsigned long *own)
+static inline bool scaleswap_lru_resize(struct lruvec *lruvec, int zid, enum lru_list lru,
+					int nr_pages, unsigned long *own)
 {
-	return own;
+	return false;
 }
 
 static inline struct list_head *scaleswap_lru_tail(struct lruvec *lruvec, enum lru_list lru)

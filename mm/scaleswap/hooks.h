@@ -582,7 +582,7 @@ void *__scaleswap_lru_shadow(struct folio *folio, void *shadow);
 void __scaleswap_lru_free(struct lruvec *mlruvec);
 unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
 				    int zone_idx);
-unsigned long __scaleswap_lru_age_add(struct lruvec **lruvec, unsigned long nr_pages);
+void __scaleswap_lru_age(struct lruvec *lruvec, unsigned long nr_pages);
 unsigned long __scaleswap_lru_age_read(struct lruvec *mlruvec);
 void scaleswap_lru_costs(struct lruvec *mlruvec, unsigned long *anon,
 			 unsigned long *file);
@@ -681,20 +681,23 @@ static inline void scaleswap_lru_refault(struct folio *folio, void *shadow)
 }
 
 /**
- * scaleswap_lru_age_add - count pages that were evicted from a memcg and node, or activated
- * @lruvec: its lruvec, or that of a shard; set to the one whose nonresident_age counts
+ * scaleswap_lru_age - count pages that were evicted from a memcg and node, or activated
+ * @lruvec: its lruvec, or that of a shard
  * @nr_pages: how many pages
  *
  * Context: any. The task may move to another CPU meanwhile, and interrupts may come.
- * Return: pages to add to nonresident_age of *@lruvec and of its ancestors; 0: none yet.
+ * Return: true if they are counted, now or with others later; false if the caller has to.
  */
-static inline unsigned long scaleswap_lru_age_add(struct lruvec **lruvec, unsigned long nr_pages)
+static inline bool scaleswap_lru_age(struct lruvec *lruvec, unsigned long nr_pages)
 {
-	return scaleswap_lru_on() ? __scaleswap_lru_age_add(lruvec, nr_pages) : nr_pages;
+	if (!scaleswap_lru_on())
+		return false;
+	__scaleswap_lru_age(lruvec, nr_pages);
+	return true;
 }
 
 /**
- * scaleswap_lru_age_read - read what scaleswap_lru_age_add() has counted
+ * scaleswap_lru_age_read - read what scaleswap_lru_age() has counted
  * @mlruvec: lruvec of a memcg and node
  *
  * Context: any.
@@ -788,9 +791,9 @@ static inline void scaleswap_lru_refault(struct folio *folio, void *shadow)
 {
 }
 
-static inline unsigned long scaleswap_lru_age_add(struct lruvec **lruvec, unsigned long nr_pages)
+static inline bool scaleswap_lru_age(struct lruvec *lruvec, unsigned long nr_pages)
 {
-	return nr_pages;
+	return false;
 }
 
 static inline unsigned long scaleswap_lru_age_read(struct lruvec *mlruvec)

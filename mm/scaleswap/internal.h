@@ -290,6 +290,7 @@ void ssw_cost_add(struct scaleswap_shards *shards, bool file, unsigned long cost
 /* Pages for each shard that it has, before it gets another one */
 #define SSW_LRU_SHARE		64
 /* lruage.c */
+void ssw_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages);
 /* Ages by which a page of a single list grows older until it gets from one end to the other */
 #define SSW_LRU_PARTS		8
 void ssw_lru_ages_init(struct scaleswap_age *age, size_t stride,

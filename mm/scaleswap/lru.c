@@ -585,19 +585,23 @@ void __scaleswap_lru_refault(struct folio *folio, void *shadow)
  * change that one count for each page, at each level of the hierarchy. So the CPU's shard
  * collects SCALESWAP_LRU_BATCH pages first.
  */
-unsigned long __scaleswap_lru_age_add(struct lruvec **lruvec, unsigned long nr_pages)
+void __scaleswap_lru_age(struct lruvec *lruvec, unsigned long nr_pages)
 {
 	struct scaleswap_shard *shard;
-	atomic_long_t *age;
 
-	*lruvec = scaleswap_memcg_lruvec(*lruvec);
-	shard = ssw_shard(*lruvec, ssw_lru_own());
-	if (!shard)
-		return nr_pages;
-	age = &shard->lruvec.nonresident_age;
-	if (atomic_long_add_return(nr_pages, age) < SCALESWAP_LRU_BATCH)
-		return 0;
-	return atomic_long_xchg(age, 0);
+	lruvec = scaleswap_memcg_lruvec(lruvec);
+	shard = ssw_shard(lruvec, ssw_lru_own());
+	if (shard) {
+		atomic_long_t *age = &shard->lruvec.nonresident_age;
+
+		if (atomic_long_add_return(nr_pages, age) < SCALESWAP_LRU_BATCH)
+			return;
+		nr_pages = atomic_long_xchg(age, 0);
+	}
+	/* As workingset_age_nonresident() does: a memcg's pages are also those of its ancestors. */
+	do {
+		atomic_long_add(nr_pages, &lruvec->nonresident_age);
+	} while ((lruvec = parent_lruvec(lruvec)));
 }
 
 unsigned long __scaleswap_lru_age_read(struct lruvec *mlruvec)

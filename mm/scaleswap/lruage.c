@@ -127,7 +127,15 @@ static void ssw_clock_add(struct scaleswap_shards *shards, enum lru_list lru, lo
 	cmpxchg(&shards->seq[lru], seq, seq + 1);
 }
 
-void __scaleswap_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages)
+/**
+ * ssw_lru_join - count pages that join a list, of which its ages are made
+ * @lruvec: lruvec of a shard or a memcg's
+ * @lru: the list
+ * @nr_pages: how many pages
+ *
+ * Context: under @lruvec's lock.
+ */
+void ssw_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages)
 {
 	struct scaleswap_shards *shards;
 	struct ssw_ages a;
@@ -146,6 +154,47 @@ void __scaleswap_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages
 	}
 	ssw_ages_skip(&a);
 	ssw_ages_begin(&a, READ_ONCE(shards->seq[lru]));
+}
+
+/* Change what a shard counts of a list. Return where the size of the list is. */
+static unsigned long *ssw_shard_resize(struct scaleswap_shard *shard, int zid, enum lru_list lru,
+				       int nr_pages)
+{
+	struct scaleswap_list_size *size = &shard->size[lru];
+	int unposted = size->unposted[zid] + nr_pages;
+
+	if (abs(unposted) >= SCALESWAP_LRU_BATCH) {
+		atomic_long_add(unposted, &shard->mlruvec->shards->total[zid].lru[lru]);
+		unposted = 0;
+	}
+	size->unposted[zid] = unposted;
+	if (nr_pages <= 0 || lru == LRU_UNEVICTABLE)
+		return &size->zone[zid];
+	if (size->age.joined + nr_pages >= SCALESWAP_LRU_BATCH ||
+	    size->age.seq != READ_ONCE(shard->mlruvec->shards->seq[lru]))
+		ssw_lru_join(&shard->lruvec, lru, nr_pages);
+	else
+		size->age.joined += nr_pages;
+	return &size->zone[zid];
+}
+
+void __scaleswap_lru_resize(struct lruvec *lruvec, int zid, enum lru_list lru, int nr_pages,
+			    unsigned long *own)
+{
+	struct scaleswap_shard *shard = lruvec->shard;
+	long size;
+
+	if (shard)
+		own = ssw_shard_resize(shard, zid, lru, nr_pages);
+	else if (nr_pages > 0)
+		ssw_lru_join(lruvec, lru, nr_pages);
+	size = *own + nr_pages;
+	if (WARN_ONCE(size < 0, "list %d of %p has %ld pages, %d more\n", lru, lruvec, size,
+		      nr_pages)) {
+		VM_BUG_ON(1);
+		size = 0;
+	}
+	*own = size;
 }
 
 struct list_head *__scaleswap_lru_tail(struct lruvec *lruvec, enum lru_list lru)

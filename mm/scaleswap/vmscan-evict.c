@@ -494,6 +494,16 @@ static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
 
 /* --- who evicts ------------------------------------------------------------------------ */
 
+/* Out of line, since all who reclaim have inactive_is_low() inlined */
+static noinline void ssw_evict_sizes(struct lruvec *lruvec, enum lru_list inactive_lru,
+				     unsigned long *inactive, unsigned long *active)
+{
+	if (!scaleswap_evicts() || !scaleswap_is_leaf(lruvec_memcg(lruvec)))
+		return;
+	*inactive = lruvec_lru_size(lruvec, inactive_lru, MAX_NR_ZONES - 1);
+	*active = lruvec_lru_size(lruvec, inactive_lru + LRU_ACTIVE, MAX_NR_ZONES - 1);
+}
+
 /*
  * Set the sizes of a pair of lists by which an evictor decides whether to deactivate pages. Those
  * that statistics have may be two seconds old. In that time a task reclaims a few times, but an
@@ -504,10 +514,8 @@ static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
 static void scaleswap_evict_sizes(struct lruvec *lruvec, enum lru_list inactive_lru,
 				  unsigned long *inactive, unsigned long *active)
 {
-	if (!scaleswap_evicts() || !scaleswap_is_leaf(lruvec_memcg(lruvec)))
-		return;
-	*inactive = lruvec_lru_size(lruvec, inactive_lru, MAX_NR_ZONES - 1);
-	*active = lruvec_lru_size(lruvec, inactive_lru + LRU_ACTIVE, MAX_NR_ZONES - 1);
+	if (scaleswap_evict_on())
+		ssw_evict_sizes(lruvec, inactive_lru, inactive, active);
 }
 
 /*

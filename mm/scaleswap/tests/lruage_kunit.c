@@ -62,7 +62,7 @@ static struct ssw_test_lru *ssw_test_lru(struct kunit *test)
 /* As lruvec_add_folio() does. */
 static void ssw_test_join(struct ssw_test_lru *t, int id, struct ssw_test_page *p)
 {
-	__scaleswap_lru_join(&t->shard[id]->lruvec, SSW_TEST_LRU, 1);
+	ssw_lru_join(&t->shard[id]->lruvec, SSW_TEST_LRU, 1);
 	atomic_long_inc(&t->shards->total[0].lru[SSW_TEST_LRU]);
 	p->shard = id;
 	p->joined = t->joined++;
@@ -329,10 +329,10 @@ static void ssw_test_ages_by_size(struct kunit *test)
 
 	atomic_long_set(&t->shards->total[0].lru[SSW_TEST_LRU], 1000 * SCALESWAP_LRU_BATCH);
 	/* The first age knows of no pages. */
-	__scaleswap_lru_join(&t->shard[1]->lruvec, SSW_TEST_LRU, SCALESWAP_LRU_BATCH);
+	ssw_lru_join(&t->shard[1]->lruvec, SSW_TEST_LRU, SCALESWAP_LRU_BATCH);
 	was = *seq;
 	for (i = 1; *seq == was && i < 1000; i++)
-		__scaleswap_lru_join(&t->shard[1 + i % SSW_TEST_SHARDS]->lruvec, SSW_TEST_LRU,
+		ssw_lru_join(&t->shard[1 + i % SSW_TEST_SHARDS]->lruvec, SSW_TEST_LRU,
 				     SCALESWAP_LRU_BATCH);
 	KUNIT_EXPECT_EQ(test, *seq, was + 1);
 	KUNIT_EXPECT_EQ(test, i - 1, 1000 / SSW_LRU_PARTS);
