@@ -337,8 +337,9 @@ def table_lru_memory():
 
 def table_lru_skew():
     d = data("lru-skew.json")
-    titles = {"base": "base kernel", "mglru": "base, MGLRU", "core": "one list (`scaleswap=core`)",
-              "on": "shards (`scaleswap=on`)"}
+    titles = {"base": "base kernel", "core": "one list (`scaleswap=core`)", "noevict": "shards, no evictors",
+              "on": "`scaleswap=on`"}
+    titles.update({f"{k}-mglru": f"{v}, MGLRU" for k, v in titles.items()})
     rows = [[titles[k], spread(d["swapped_in_16_sweeps"][k], n), sum(r["scaleswap"] == k for r in d["runs"])]
             for k in titles if k in d["swapped_in_16_sweeps"]]
     return markdown(["kernel", "pages swapped in by 16 sweeps over 7,680", "boots"], rows) + source("lru-skew.json")

@@ -4,9 +4,9 @@
 #
 # A group of 48 MB. Three processes on CPUs 1 to 3 touch 8 MB each and sleep. A fourth on
 # CPU 0 reads 30 MB at random, again and again: with one LRU list the cold pages go and
-# the hot ones stay. What counts is how many pages were swapped in by 16 sweeps, with
-# one list (scaleswap=core), with shards (scaleswap=on), and on the base kernel with each
-# of its two LRUs, in interleaved boots.
+# the hot ones stay. What counts is how many pages were swapped in by 16 sweeps: on the
+# base kernel, with one list (scaleswap=core), with shards and no evictors, and with both
+# (scaleswap=on), each with both LRUs, in interleaved boots.
 #
 #   bench/experiments/lru-skew/run.sh [ROUNDS]     default 5; writes bench/results/lru-skew.json;
 #                                         KERNEL=NAME|BZIMAGE, default test; BASE likewise,
@@ -29,7 +29,7 @@ def write(p, s):
 def stat(names):
     d = dict(l.split() for l in open("/proc/vmstat"))
     return {n: int(d[n]) for n in names}
-write("/sys/kernel/mm/lru_gen/enabled", "y" if "how=mglru" in open("/proc/cmdline").read() else "n")
+write("/sys/kernel/mm/lru_gen/enabled", "y" if "mglru" in open("/proc/cmdline").read() else "n")
 if os.path.exists("/proc/sys/vm/scaleswap/bind"):
     write("/proc/sys/vm/scaleswap/bind", "auto")
 for d in sorted(glob.glob("/dev/nvme?n1")):
@@ -79,14 +79,16 @@ os._exit(1 if status else 0)
 PY
 END2
 for ((i = 0; i < rounds; i++)); do
-	for how in core on base mglru; do
+	for how in base core noevict on base-mglru core-mglru noevict-mglru on-mglru; do
 		echo "how $how"
 		case $how in
-		base | mglru) kernel=${BASE:-base-test} append="how=$how" ;;
-		*) kernel=${KERNEL:-test} append="scaleswap=$how" ;;
+		base*) kernel=${BASE:-base-test} append= ;;
+		core*) kernel=${KERNEL:-test} append="scaleswap=core" ;;
+		noevict*) kernel=${KERNEL:-test} append="scaleswap=core,lru,fault" ;;
+		on*) kernel=${KERNEL:-test} append="scaleswap=on" ;;
 		esac
 		scripts/guest/boot.py --kernel "$kernel" --cpus 4 --mem 512 --nvme 4 --nvme-size 64 --with base --with python \
-			--timeout 300 --append "$append kunit.enable=0" "$guest"
+			--timeout 300 --append "$append how=$how kunit.enable=0" "$guest"
 	done
 done | tee "$out"
 python3 - "$out" "$rounds" <<'PY'
@@ -103,8 +105,9 @@ for line in open(sys.argv[1]):
         runs[-1]["lru"] = json.loads(rest)
     elif word == "events":
         runs[-1]["events"] = rest
-total = {h: [sum(r["swapped_in"]) for r in runs if r["scaleswap"] == h] for h in ("core", "on", "base", "mglru")}
-data = {"command": f"bench/experiments/lru-skew/run.sh {sys.argv[2]}", "kernels": {"core": "test", "on": "test", "base": "base-test", "mglru": "base-test, lru_gen/enabled y"},
+total = {h: [sum(r["swapped_in"]) for r in runs if r["scaleswap"] == h] for h in dict.fromkeys(r["scaleswap"] for r in runs)}
+data = {"command": f"bench/experiments/lru-skew/run.sh {sys.argv[2]}", "kernels": {"base": "base-test", "core": "test scaleswap=core", "noevict": "test scaleswap=core,lru,fault",
+                    "on": "test scaleswap=on", "-mglru": "lru_gen/enabled y, else n"},
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "repository": subprocess.run(["git", "describe", "--always", "--dirty"], text=True, stdout=subprocess.PIPE).stdout.strip(),
         "emulated": "QEMU TCG, one host thread, 4 vCPUs, NVMe drives emulated",
