@@ -207,17 +207,6 @@ void ssw_span_begin(struct scaleswap_span *span)
 }
 
 /**
- * ssw_span_current - find out for which batch this task writes
- *
- * Context: process context.
- * Return: where to count its bios; NULL if nobody wants to know.
- */
-struct scaleswap_span *ssw_span_current(void)
-{
-	return scaleswap_evicts() ? current->reclaim_state->pipe->span : NULL;
-}
-
-/**
  * ssw_span_get - count a bio of a batch
  * @span: from ssw_span_current()
  *

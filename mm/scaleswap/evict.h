@@ -11,12 +11,14 @@
 #include <linux/list.h>
 #include <linux/mmzone.h>
 #include <linux/scaleswap_evict.h>
+#include <linux/swap.h>
 #include <linux/time64.h>
 #include <linux/types.h>
 
 #ifdef CONFIG_SCALESWAP_EVICTOR
 #include <asm/tlb_async.h>
 
+#include "evict_hooks.h"
 #include "stat.h"
 
 struct lruvec;
@@ -160,11 +162,21 @@ void ssw_batch_send(struct ssw_batch *batch);
 bool ssw_batch_flushed(struct ssw_batch *batch);
 void ssw_batch_wait_flushed(struct ssw_batch *batch);
 void ssw_span_begin(struct scaleswap_span *span);
-struct scaleswap_span *ssw_span_current(void);
 void ssw_span_get(struct scaleswap_span *span);
 void ssw_span_put(struct scaleswap_span *span);
 bool ssw_span_done(const struct scaleswap_span *span);
 void ssw_span_wait(const struct scaleswap_span *span);
+
+/**
+ * ssw_span_current - find out for which batch this task writes
+ *
+ * Context: process context.
+ * Return: where to count its bios; NULL if nobody wants to know.
+ */
+static inline struct scaleswap_span *ssw_span_current(void)
+{
+	return scaleswap_evicts() ? current->reclaim_state->pipe->span : NULL;
+}
 
 /* vmscan-evict.c */
 long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages);

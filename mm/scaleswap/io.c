@@ -224,7 +224,7 @@ static void ssw_bio_batch_added(struct ssw_bio_batch *batch)
  * How many pages a bio of the device may have, by the rules above. Return 0 if the caller has to
  * make the bio. An evictor wants to know when its bios are done, also if they have one page.
  */
-static unsigned int ssw_can_batch(struct folio *folio, struct swap_info_struct *si)
+static __always_inline unsigned int ssw_can_batch(struct folio *folio, struct swap_info_struct *si)
 {
 	unsigned int max = READ_ONCE(ssw_bio_pages);
 

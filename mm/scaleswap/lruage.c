@@ -189,12 +189,9 @@ void __scaleswap_lru_resize(struct lruvec *lruvec, int zid, enum lru_list lru, i
 	else if (nr_pages > 0)
 		ssw_lru_join(lruvec, lru, nr_pages);
 	size = *own + nr_pages;
-	if (WARN_ONCE(size < 0, "list %d of %p has %ld pages, %d more\n", lru, lruvec, size,
-		      nr_pages)) {
-		VM_BUG_ON(1);
-		size = 0;
-	}
-	*own = size;
+	WARN_ONCE(size < 0, "list %d of %p has %ld pages, with %d more\n", lru, lruvec, size,
+		  nr_pages);
+	*own = max(size, 0L);
 }
 
 struct list_head *__scaleswap_lru_tail(struct lruvec *lruvec, enum lru_list lru)

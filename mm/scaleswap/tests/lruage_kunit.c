@@ -333,7 +333,7 @@ static void ssw_test_ages_by_size(struct kunit *test)
 	was = *seq;
 	for (i = 1; *seq == was && i < 1000; i++)
 		ssw_lru_join(&t->shard[1 + i % SSW_TEST_SHARDS]->lruvec, SSW_TEST_LRU,
-				     SCALESWAP_LRU_BATCH);
+			     SCALESWAP_LRU_BATCH);
 	KUNIT_EXPECT_EQ(test, *seq, was + 1);
 	KUNIT_EXPECT_EQ(test, i - 1, 1000 / SSW_LRU_PARTS);
 }
