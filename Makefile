@@ -60,7 +60,7 @@ help:
 	@echo '  BUILD=DIR    where all is built             [$(BUILD)]'
 	@echo '  KSRC=DIR     a plain $(shell sed -n s/^series=//p BASE).y tree as the base     [the Debian package]'
 	@echo '  JOBS=N       parallel jobs                  [$(JOBS)]'
-	@echo '  CONFIG=NAME  test debug lockstat demo off nomemcg preempt rt, base-test base-lockstat  [$(CONFIG)]'
+	@echo '  CONFIG=NAME  test debug lockstat demo off nomemcg noevictor preempt rt, base-test base-lockstat  [$(CONFIG)]'
 	@echo '  boot:    SCRIPT=FILE  ARGS="arguments of SCRIPT"  BOOT="options of scripts/guest/boot.py"'
 	@echo '  refresh: PATCH=NNN-subsystem-what.patch  the hook that takes edits of base files'
 	@echo '  export:  OUT=DIR        deb: DEBCONFIG=FILE'

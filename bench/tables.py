@@ -406,6 +406,17 @@ def table_lru_off():
     return markdown(["instructions a page", "base kernel", "`scaleswap=off`", "more"], rows) + source("lru-off.json")
 
 
+def table_evict_off():
+    d = data("evict-off.json")
+    titles = {"off": "`scaleswap=off`", "noevict": "all but evictors", "noevict-mglru": "all but evictors, MGLRU"}
+    rows = []
+    for what, title in (("swap_out", "swap out"), ("swap_in", "swap in")):
+        for column, of in d[what].items():
+            ours, without = of["test"], of["noevictor"]
+            rows.append([f"{title}: {titles[column]}", f"{without:,.1f}", f"{ours:,.1f}", f"{(ours / without - 1) * 100:+.2f} %"])
+    return markdown(["instructions a page", "built without evictors", "with", "more"], rows) + source("evict-off.json")
+
+
 def table_mglru_aging():
     per = data("mglru-aging.json")["instructions_a_page_and_generation"]
     rows = [[f"{n(int(size))} pages", *[spread(v[k], "{:.1f}".format) for k in ("touched", "untouched")]]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Build one guest kernel: scripts/build/kernel.sh NAME [MAKE-TARGET...]
 #
-# NAME is a file in configs/ (test, debug, lockstat, demo, off, nomemcg, preempt, rt): the patched tree
+# NAME is a file in configs/ (test, debug, lockstat, demo, off, nomemcg, noevictor, preempt, rt): the patched tree
 # $BUILD/tree with that configuration. base-NAME is the same from the pristine
 # $BUILD/base, without the CONFIG_SCALESWAP lines, peer-NAME from the peer's source
 # (scripts/build/peer.sh). The result is

@@ -14,7 +14,7 @@ BASE=$BUILD/base TREE=$BUILD/tree
 export PYTHONDONTWRITEBYTECODE=1
 
 CHECKS=(shell python spdx size paths docs headers results tests mutants series checkpatch kernel_doc abi export
-	lockless sparse_w1 user_tools build_i386 build_off build_nomemcg build_test
+	lockless sparse_w1 user_tools build_i386 build_off build_nomemcg build_noevictor build_test
 	build_rt build_clang)
 
 # ---- which files ----
@@ -344,6 +344,7 @@ whole() {
 }
 chk_build_off() { whole off; }
 chk_build_nomemcg() { whole nomemcg; }
+chk_build_noevictor() { whole noevictor; }
 chk_build_test() { whole test; }
 
 # Only what the series adds or changes, and all of mm/, where most of the changed headers are
