@@ -95,7 +95,9 @@ done
 def boot(script, programs, column, case, seeds):
     """Boot one guest; a list of runs, one for each seed."""
     kernel, append, lru_gen = COLUMNS[column]
-    cpus, mem = ("8", "1024") if case == "walks" else ("4", "768")
+    cpus, mem = ("8", 1024) if case == "walks" else ("4", 768)
+    # All boots of a kernel would otherwise be the same, and so would be what boot leaves in all of them
+    mem = str(mem + seeds[0] - 1)
     cmd = [f"{ROOT}/scripts/guest/boot.py", "--kernel", kernel, "--cpus", cpus, "--mem", mem, "--accel", "tcg",
            "--timeout", "1800", "--add", f"{programs}/order:/order", "--add", f"{programs}/hotcold:/hotcold",
            "--qemu", ICOUNT,
