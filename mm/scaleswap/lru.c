@@ -459,7 +459,7 @@ unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
 	for (zid = 0; zid <= zone_idx; zid++) {
 		posted = atomic_long_read(&shards->total[zid].lru[lru]);
 		if (posted)
-			off += SCALESWAP_LRU_BATCH * ssw_lru_shards;
+			off += SCALESWAP_LRU_BATCH * READ_ONCE(shards->nr);
 		total += posted;
 	}
 	/* At least half of what it says is there. */

@@ -307,7 +307,7 @@ unsigned long scaleswap_lru_gen_size(struct lruvec *mlruvec, int gen, int type)
 	unsigned int id;
 
 	/* As in __scaleswap_lru_total(). */
-	if (shards && size < 2L * SCALESWAP_LRU_BATCH * ssw_lru_shards) {
+	if (shards && size < 2L * SCALESWAP_LRU_BATCH * READ_ONCE(shards->nr)) {
 		for (id = 1; id <= ssw_lru_shards; id++) {
 			struct scaleswap_shard *shard = READ_ONCE(shards->shard[id]);
 

@@ -366,6 +366,8 @@ MUTANTS = {
     "lru-posted-twice": ("mm/scaleswap/lruage.c", "lru[lru]);\n		unposted = 0;\n", "lru[lru]);\n", "lru/lru_folio.totals*"),
     "lru-age-stands": ("mm/scaleswap/lru.c", "		nr_pages = atomic_long_xchg(age, 0);", "		return;",
                        "lru/lru_reclaim.long_gone*"),
+    "lru-sums-by-possible": ("mm/scaleswap/lrugen.c", "2L * SCALESWAP_LRU_BATCH * READ_ONCE(shards->nr)",
+                             "2L * SCALESWAP_LRU_BATCH * ssw_lru_shards", "kunit/*"),
     "lru-ages-stand": ("mm/scaleswap/lruage.c", "	cmpxchg(&shards->seq[lru], seq, seq + 1);\n", "", "lru/lru_order.*"),
     "lru-ages-swapped": ("mm/scaleswap/lruage.c", "		list_splice_tail_init(ssw_older(a, oldest),",
                          "		list_splice_init(ssw_older(a, oldest),", "kunit/*"),

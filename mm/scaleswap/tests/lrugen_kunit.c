@@ -339,13 +339,16 @@ static void ssw_test_gen_sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_FILE), 0);
 	if (nr) {
 		shards->shard[nr] = ssw_test_shard(test, 1000, 800, 0);
+		shards->nr = 1;
 		shards->shard[nr]->gen_unposted[2][LRU_GEN_ANON] = -3;
 		KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 24);
 	}
 	/* A walk has promoted pages, and counted them elsewhere. */
 	l->lrugen.nr_pages[2][LRU_GEN_ANON][0] = -30;
 	KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 0);
-	/* Of so many, what shards have not posted yet does not count. */
+	/* Of so many, what the one shard has not posted yet does not count. */
+	atomic_long_set(&shards->gen[2][LRU_GEN_ANON], 30 + 2 * SCALESWAP_LRU_BATCH);
+	KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 2 * SCALESWAP_LRU_BATCH);
 	atomic_long_set(&shards->gen[2][LRU_GEN_ANON], 1000000);
 	KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 1000000 - 30);
 }
