@@ -170,7 +170,6 @@ struct scaleswap_clock {
 
 /**
  * struct scaleswap_shards - the shards of a memcg and node
- * @nr: how many there are; changes under the lock of the memcg's own lists
  * @age: as in struct scaleswap_list_size, of the memcg's own lists
  * @older: as in struct scaleswap_shard, of the memcg's own lists
  * @anon_cost: cost of reclaiming anonymous memory, from all lists
@@ -179,11 +178,11 @@ struct scaleswap_clock {
  * @gen: pages by generation and type in all shards, but for what each of them has not posted
  * @total: pages by zone and list in all shards, but for what each of them has not posted
  * @seq: age of the pages that join a list now, by list
+ * @nr: how many shards there are; changes under the lock of the memcg's own lists
  * @shard: shards by number, from 1; NULL where none was needed yet. Once set, a shard stays
  *         until the memcg is freed
  */
 struct scaleswap_shards {
-	unsigned int nr;
 	struct scaleswap_age age[LRU_UNEVICTABLE];
 	struct scaleswap_older older[LRU_UNEVICTABLE];
 	/* Each noted cost changes one of these, once for a batch of pages. */
@@ -194,8 +193,9 @@ struct scaleswap_shards {
 	atomic_long_t gen[MAX_NR_GENS][ANON_AND_FILE] ____cacheline_aligned_in_smp;
 #endif
 	struct scaleswap_zone_total total[MAX_NR_ZONES];
-	/* Read for every folio; @seq changes a few times while all pages of a list do. */
+	/* Read for every folio; @seq changes a few times while all pages of a list do, @nr less. */
 	unsigned int seq[LRU_UNEVICTABLE] ____cacheline_aligned_in_smp;
+	unsigned int nr;
 	struct scaleswap_shard *shard[];
 };
 

@@ -450,16 +450,18 @@ unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
 {
 	struct scaleswap_shards *shards = READ_ONCE(lruvec->shards);
 	long posted, total = 0, off = 0;
+	unsigned int nr;
 	int zid;
 
 	if (!shards)
 		return 0;
+	nr = READ_ONCE(shards->nr);
 	/* There may be zones above the last one, all of them empty. */
 	zone_idx = min(zone_idx, READ_ONCE(lruvec_pgdat(lruvec)->nr_zones) - 1);
 	for (zid = 0; zid <= zone_idx; zid++) {
 		posted = atomic_long_read(&shards->total[zid].lru[lru]);
 		if (posted)
-			off += SCALESWAP_LRU_BATCH * READ_ONCE(shards->nr);
+			off += SCALESWAP_LRU_BATCH * nr;
 		total += posted;
 	}
 	/* At least half of what it says is there. */
