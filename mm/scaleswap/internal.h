@@ -275,6 +275,48 @@ void ssw_discard_area_exit(struct ssw_area *area);
 
 /* lru.c */
 extern unsigned int ssw_lru_shards;
+
+/**
+ * ssw_for_each_shard - loop over the shards of a memcg and node, the newest one first
+ * @shard: loop variable, &struct scaleswap_shard
+ * @shards: its &struct scaleswap_shards, not NULL
+ *
+ * There may be far fewer than numbers. One that is added meanwhile is left out.
+ *
+ * Context: any in which the memcg is not freed.
+ */
+#define ssw_for_each_shard(shard, shards) \
+	for (shard = READ_ONCE((shards)->first); shard; shard = shard->next)
+
+/**
+ * ssw_lru_after - name the lists to look at after others of a memcg and node, round-robin
+ * @mlruvec: its own lists, which are among them
+ * @shards: its shards
+ * @l: the others
+ *
+ * Context: any in which the memcg is not freed.
+ * Return: lists of a shard, or @mlruvec.
+ */
+static inline struct lruvec *ssw_lru_after(struct lruvec *mlruvec, struct scaleswap_shards *shards,
+					   struct lruvec *l)
+{
+	struct scaleswap_shard *shard = l->shard ? l->shard->next : READ_ONCE(shards->first);
+
+	return shard ? &shard->lruvec : mlruvec;
+}
+
+/**
+ * ssw_lru_number - return the number of a shard's lists
+ * @l: the lists
+ *
+ * Context: any.
+ * Return: from 1; 0 for a memcg's own.
+ */
+static inline unsigned int ssw_lru_number(struct lruvec *l)
+{
+	return l->shard ? l->shard->id : 0;
+}
+
 unsigned int ssw_lru_own(void);
 #ifdef CONFIG_SCALESWAP_LRU
 unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu);

@@ -135,7 +135,7 @@ static unsigned int ssw_lru_shard_of(unsigned int number)
  */
 unsigned int ssw_lru_own(void)
 {
-	return ssw_lru_home(raw_smp_processor_id());
+	return raw_cpu_read(ssw_lru_cpu);
 }
 
 /**
@@ -242,8 +242,12 @@ static bool ssw_shard_add(struct lruvec *mlruvec, struct scaleswap_shards *shard
 	ssw_lru_gen_init(shard);
 	/* Pairs with the dependent reads in scaleswap_lruvec_of(). */
 	was = cmpxchg(&shards->shard[id], NULL, shard);
-	if (!was)
+	if (!was) {
+		shard->next = shards->first;
+		/* Pairs with the dependent reads of ssw_for_each_shard(). */
+		smp_store_release(&shards->first, shard);
 		WRITE_ONCE(shards->nr, shards->nr + 1);
+	}
 	spin_unlock_irqrestore(&mlruvec->lru_lock, flags);
 	if (was)
 		kmem_cache_free(ssw_shard_cache, shard);
@@ -337,10 +341,9 @@ static bool ssw_shard_ensure(struct lruvec *mlruvec, unsigned int number)
 	return true;
 }
 
-void __scaleswap_lru_assign(struct folio *folio)
+/* Apart, so that the usual case saves no registers. */
+static noinline void ssw_lru_assign(struct folio *folio, struct lruvec *mlruvec, unsigned int had)
 {
-	struct lruvec *mlruvec = mem_cgroup_lruvec(folio_memcg(folio), folio_pgdat(folio));
-	unsigned int had = scaleswap_lru_id(folio);
 	unsigned int id = had ?: ssw_lru_own();
 
 	if (id && !ssw_shard_ensure(mlruvec, id))
@@ -348,6 +351,15 @@ void __scaleswap_lru_assign(struct folio *folio)
 	if (id != had)
 		set_mask_bits(&folio->flags, SCALESWAP_LRU_MASK,
 			      (unsigned long)id << SCALESWAP_LRU_PGOFF);
+}
+
+void __scaleswap_lru_assign(struct folio *folio)
+{
+	struct lruvec *mlruvec = mem_cgroup_lruvec(folio_memcg(folio), folio_pgdat(folio));
+	unsigned int had = scaleswap_lru_id(folio);
+
+	if (!ssw_shard(mlruvec, had))
+		ssw_lru_assign(folio, mlruvec, had);
 }
 
 /* Check that the lists are empty: a folio left on one would be linked to freed memory. */
@@ -375,8 +387,8 @@ static void ssw_shard_check_empty(struct scaleswap_shard *shard)
 /* Check that nothing is posted but what is unposted, since all shards are empty. */
 static void ssw_totals_check_empty(struct scaleswap_shards *shards)
 {
+	struct scaleswap_shard *shard;
 	enum lru_list lru;
-	unsigned int id;
 	int zid;
 
 	if (!IS_ENABLED(CONFIG_DEBUG_VM))
@@ -385,9 +397,8 @@ static void ssw_totals_check_empty(struct scaleswap_shards *shards)
 		for_each_lru(lru) {
 			long left = atomic_long_read(&shards->total[zid].lru[lru]);
 
-			for (id = 1; id <= ssw_lru_shards; id++)
-				if (shards->shard[id])
-					left += shards->shard[id]->size[lru].unposted[zid];
+			ssw_for_each_shard(shard, shards)
+				left += shard->size[lru].unposted[zid];
 			VM_WARN_ON_ONCE(left);
 		}
 	}
@@ -396,16 +407,15 @@ static void ssw_totals_check_empty(struct scaleswap_shards *shards)
 void __scaleswap_lru_free(struct lruvec *mlruvec)
 {
 	struct scaleswap_shards *shards = mlruvec->shards;
-	unsigned int id;
+	struct scaleswap_shard *shard, *next;
 
 	if (!shards)
 		return;
 	ssw_totals_check_empty(shards);
-	for (id = 1; id <= ssw_lru_shards; id++) {
-		if (!shards->shard[id])
-			continue;
-		ssw_shard_check_empty(shards->shard[id]);
-		kmem_cache_free(ssw_shard_cache, shards->shard[id]);
+	for (shard = shards->first; shard; shard = next) {
+		next = shard->next;
+		ssw_shard_check_empty(shard);
+		kmem_cache_free(ssw_shard_cache, shard);
 		atomic_long_dec(&ssw_lru_nr);
 	}
 	mlruvec->shards = NULL;
@@ -430,15 +440,11 @@ void __scaleswap_lru_free(struct lruvec *mlruvec)
 static unsigned long ssw_lru_sum(struct scaleswap_shards *shards, enum lru_list lru,
 				 int zone_idx)
 {
+	struct scaleswap_shard *shard;
 	unsigned long sum = 0;
-	unsigned int id;
 	int zid;
 
-	for (id = 1; id <= ssw_lru_shards; id++) {
-		struct scaleswap_shard *shard = READ_ONCE(shards->shard[id]);
-
-		if (!shard)
-			continue;
+	ssw_for_each_shard(shard, shards) {
 		for (zid = 0; zid <= zone_idx; zid++)
 			sum += READ_ONCE(shard->size[lru].zone[zid]);
 	}
@@ -562,19 +568,25 @@ void *__scaleswap_lru_shadow(struct folio *folio, void *shadow)
 void __scaleswap_lru_refault(struct folio *folio, void *shadow)
 {
 	unsigned long number = xa_to_value(shadow) >> SSW_SHADOW_SHIFT;
-	unsigned int id = ssw_lru_shard_of(number), own = ssw_lru_own();
+	unsigned int id, own = ssw_lru_own();
 	bool moves = false;
 
 	VM_WARN_ON_ONCE_FOLIO(folio_test_lru(folio), folio);
-	if (!number || number > ssw_lru_shards + ssw_lru_strays())
+	if (!number)
 		return;
-	if (id == own) {
-		number = own;
-	} else if (number == id) {
-		number += ssw_lru_strays();
-	} else {
-		number = own;
-		moves = true;
+	/* Mostly a page comes back to the CPU whose shard it was in. */
+	if (number != own) {
+		if (number > ssw_lru_shards + ssw_lru_strays())
+			return;
+		id = ssw_lru_shard_of(number);
+		if (id == own) {
+			number = own;
+		} else if (number == id) {
+			number += ssw_lru_strays();
+		} else {
+			number = own;
+			moves = true;
+		}
 	}
 	set_mask_bits(&folio->flags, SCALESWAP_LRU_MASK, number << SCALESWAP_LRU_PGOFF);
 	this_cpu_add(ssw_stat[moves ? SSW_LRU_MOVED : SSW_LRU_RETURNED], folio_nr_pages(folio));

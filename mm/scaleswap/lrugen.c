@@ -304,16 +304,12 @@ unsigned long scaleswap_lru_gen_size(struct lruvec *mlruvec, int gen, int type)
 {
 	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
 	long size = ssw_gen_posted(mlruvec, shards, gen, type);
-	unsigned int id;
+	struct scaleswap_shard *shard;
 
 	/* As in __scaleswap_lru_total(). */
 	if (shards && size < 2L * SCALESWAP_LRU_BATCH * READ_ONCE(shards->nr)) {
-		for (id = 1; id <= ssw_lru_shards; id++) {
-			struct scaleswap_shard *shard = READ_ONCE(shards->shard[id]);
-
-			if (shard)
-				size += READ_ONCE(shard->gen_unposted[gen][type]);
-		}
+		ssw_for_each_shard(shard, shards)
+			size += READ_ONCE(shard->gen_unposted[gen][type]);
 	}
 	return max(size, 0L);
 }
@@ -427,15 +423,13 @@ bool ssw_lru_gen_end(struct lruvec *mlruvec, struct lruvec *l, const bool *ends)
 void scaleswap_lru_gen_fold(struct lruvec *mlruvec)
 {
 	struct scaleswap_shards *shards = READ_ONCE(mlruvec->shards);
+	struct scaleswap_shard *shard;
 	int gen, type, zone;
-	unsigned int id;
 
 	if (!scaleswap_lru_on() || !shards)
 		return;
-	for (id = 1; id <= ssw_lru_shards; id++) {
-		struct scaleswap_shard *shard = shards->shard[id];
-
-		for (gen = 0; shard && gen < MAX_NR_GENS; gen++)
+	ssw_for_each_shard(shard, shards) {
+		for (gen = 0; gen < MAX_NR_GENS; gen++)
 			for (type = 0; type < ANON_AND_FILE; type++)
 				for (zone = 0; zone < MAX_NR_ZONES; zone++)
 					mlruvec->lrugen.nr_pages[gen][type][zone] +=

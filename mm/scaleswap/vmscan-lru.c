@@ -154,14 +154,13 @@ static unsigned int ssw_lru_turn(struct lruvec *mlruvec, struct scaleswap_shards
 				 unsigned int *cursor, unsigned int own, enum lru_list lru,
 				 int zone_idx)
 {
-	unsigned int i, id = READ_ONCE(*cursor);
+	struct lruvec *l = ssw_lru_list(mlruvec, shards, READ_ONCE(*cursor));
+	unsigned int i, id, nr = READ_ONCE(shards->nr);
 
-	for (i = 0; i <= ssw_lru_shards; i++) {
-		struct lruvec *l;
-
-		id = id < ssw_lru_shards ? id + 1 : 0;
-		l = ssw_lru_list(mlruvec, shards, id);
-		if (id != own && l && ssw_lru_pages(l, lru, zone_idx)) {
+	for (i = 0; i <= nr; i++) {
+		l = ssw_lru_after(mlruvec, shards, l);
+		id = ssw_lru_number(l);
+		if (id != own && ssw_lru_pages(l, lru, zone_idx)) {
 			/* Lost updates do not matter: the cursor only has to go round. */
 			WRITE_ONCE(*cursor, id);
 			return id;
@@ -178,20 +177,18 @@ static unsigned int ssw_lru_oldest(struct lruvec *mlruvec, struct scaleswap_shar
 				   enum lru_list lru, int zone_idx)
 {
 	unsigned int *cursor = &shards->age[lru].cursor;
-	unsigned int i, id = READ_ONCE(*cursor), oldest = UINT_MAX;
+	unsigned int i, nr = READ_ONCE(shards->nr), oldest = UINT_MAX;
+	struct lruvec *l = ssw_lru_list(mlruvec, shards, READ_ONCE(*cursor));
 	long behind, most = -1;
 
-	for (i = 0; i <= ssw_lru_shards; i++) {
-		struct lruvec *l;
-
-		id = id < ssw_lru_shards ? id + 1 : 0;
-		l = ssw_lru_list(mlruvec, shards, id);
-		if (!l || !ssw_lru_pages(l, lru, zone_idx))
+	for (i = 0; i <= nr; i++) {
+		l = ssw_lru_after(mlruvec, shards, l);
+		if (!ssw_lru_pages(l, lru, zone_idx))
 			continue;
 		behind = ssw_lru_has_next(l, lru) ? SCALESWAP_LRU_AGES : ssw_lru_behind(l, lru);
 		if (behind > most) {
 			most = behind;
-			oldest = id;
+			oldest = ssw_lru_number(l);
 		}
 	}
 	if (oldest != UINT_MAX)

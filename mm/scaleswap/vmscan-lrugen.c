@@ -61,16 +61,13 @@ static bool ssw_gen_is_busy(struct lruvec *l, int pass)
 /* Check whether a shard has not got beyond a generation, under the lock of the memcg's lruvec. */
 static bool scaleswap_lru_gen_in_use(struct lruvec *lruvec, int type, unsigned long seq)
 {
-	struct lruvec *l;
-	unsigned int id;
+	struct scaleswap_shard *shard;
 
 	if (!scaleswap_lru_on() || !lruvec->shards)
 		return false;
-	for (id = 1; id <= ssw_lru_shards; id++) {
-		l = ssw_gen_lruvec(lruvec, id);
-		if (l && READ_ONCE(l->lrugen.min_seq[type]) <= seq)
+	ssw_for_each_shard(shard, lruvec->shards)
+		if (READ_ONCE(shard->lruvec.lrugen.min_seq[type]) <= seq)
 			return true;
-	}
 	return false;
 }
 
@@ -101,23 +98,22 @@ static bool scaleswap_lru_gen_is_low(unsigned long young, unsigned long old, uns
 static void scaleswap_inc_max_seq(struct lruvec *lruvec, unsigned long seq, bool can_swap,
 				  bool force_scan)
 {
-	struct lruvec *l;
-	unsigned int id;
+	struct scaleswap_shards *shards = READ_ONCE(lruvec->shards);
+	struct scaleswap_shard *shard;
 	bool busy;
 	int pass;
 
-	if (!scaleswap_lru_on() || !READ_ONCE(lruvec->shards))
+	if (!scaleswap_lru_on() || !shards)
 		return;
 	for (pass = 0, busy = true; busy; pass++) {
 		busy = false;
-		for (id = 1; id <= ssw_lru_shards; id++) {
-			l = ssw_gen_lruvec(lruvec, id);
-			if (!l || READ_ONCE(l->lrugen.max_seq) > seq)
+		ssw_for_each_shard(shard, shards) {
+			if (READ_ONCE(shard->lruvec.lrugen.max_seq) > seq)
 				continue;
-			if (ssw_gen_is_busy(l, pass))
+			if (ssw_gen_is_busy(&shard->lruvec, pass))
 				busy = true;
 			else
-				inc_max_seq(l, seq, can_swap, force_scan);
+				inc_max_seq(&shard->lruvec, seq, can_swap, force_scan);
 		}
 		if (busy)
 			cpu_relax();
@@ -127,32 +123,26 @@ static void scaleswap_inc_max_seq(struct lruvec *lruvec, unsigned long seq, bool
 /* Check for a shard that came while scaleswap_inc_max_seq() ran, under the lock. */
 static bool scaleswap_max_seq_lags(struct lruvec *lruvec, unsigned long seq)
 {
-	struct lruvec *l;
-	unsigned int id;
+	struct scaleswap_shard *shard;
 
 	if (!scaleswap_lru_on() || !lruvec->shards)
 		return false;
-	for (id = 1; id <= ssw_lru_shards; id++) {
-		l = ssw_gen_lruvec(lruvec, id);
-		if (l && READ_ONCE(l->lrugen.max_seq) <= seq)
+	ssw_for_each_shard(shard, lruvec->shards)
+		if (READ_ONCE(shard->lruvec.lrugen.max_seq) <= seq)
 			return true;
-	}
 	return false;
 }
 
 /* Turn MGLRU on or off in the shards, after the memcg's lruvec. */
 static void scaleswap_lru_gen_change(struct lruvec *lruvec, bool enabled)
 {
-	struct lruvec *l;
-	unsigned int id;
+	struct scaleswap_shards *shards = READ_ONCE(lruvec->shards);
+	struct scaleswap_shard *shard;
 
-	if (!scaleswap_lru_on() || !READ_ONCE(lruvec->shards))
+	if (!scaleswap_lru_on() || !shards)
 		return;
-	for (id = 1; id <= ssw_lru_shards; id++) {
-		l = ssw_gen_lruvec(lruvec, id);
-		if (l)
-			lru_gen_change_lruvec(l, enabled);
-	}
+	ssw_for_each_shard(shard, shards)
+		lru_gen_change_lruvec(&shard->lruvec, enabled);
 }
 
 /* --- eviction ----------------------------------------------------------------------- */
@@ -171,8 +161,7 @@ static bool ssw_gen_is_oldest(struct lruvec *mlruvec, struct lruvec *l, int type
 static bool ssw_gen_advance(struct lruvec *mlruvec, bool can_swap)
 {
 	bool ends[ANON_AND_FILE] = { can_swap, true };
-	struct lruvec *l;
-	unsigned int id;
+	struct scaleswap_shard *shard;
 	bool success, busy;
 	int type, pass;
 
@@ -180,10 +169,13 @@ static bool ssw_gen_advance(struct lruvec *mlruvec, bool can_swap)
 		if (READ_ONCE(mlruvec->lrugen.max_seq) <
 		    READ_ONCE(mlruvec->lrugen.min_seq[type]) + MIN_NR_GENS)
 			ends[type] = false;
-		for (id = 0; ends[type] && id <= ssw_lru_shards; id++) {
-			l = ssw_gen_lruvec(mlruvec, id);
-			if (l && ssw_gen_is_oldest(mlruvec, l, type))
-				ends[type] = false;
+		if (!ends[type])
+			continue;
+		ends[type] = ssw_lru_gen_is_empty(mlruvec, type);
+		ssw_for_each_shard(shard, mlruvec->shards) {
+			if (!ends[type])
+				break;
+			ends[type] = !ssw_gen_is_oldest(mlruvec, &shard->lruvec, type);
 		}
 	}
 	/* Neither gets ahead of the other, as in try_to_inc_min_seq(), unless it did before. */
@@ -200,13 +192,12 @@ static bool ssw_gen_advance(struct lruvec *mlruvec, bool can_swap)
 		return false;
 	for (pass = 0, busy = true; busy; pass++) {
 		busy = false;
-		for (id = 1; id <= ssw_lru_shards; id++) {
-			l = ssw_gen_lruvec(mlruvec, id);
-			if (!l || ssw_lru_gen_has_ended(mlruvec, l, ends))
+		ssw_for_each_shard(shard, mlruvec->shards) {
+			if (ssw_lru_gen_has_ended(mlruvec, &shard->lruvec, ends))
 				continue;
-			if (ssw_gen_is_busy(l, pass))
+			if (ssw_gen_is_busy(&shard->lruvec, pass))
 				busy = true;
-			else if (!ssw_lru_gen_end(mlruvec, l, ends))
+			else if (!ssw_lru_gen_end(mlruvec, &shard->lruvec, ends))
 				return false;
 		}
 		if (busy)
@@ -233,7 +224,7 @@ static struct scaleswap_age *ssw_gen_looked(struct lruvec *lruvec, int type)
 #define SSW_GEN_NEAR	8
 
 /* Shards that a CPU looks at until one has folios of the oldest generation */
-#define SSW_GEN_LOOKS	4
+#define SSW_GEN_LOOKS	4U
 
 /* How long ago the folio came that is the next to be evicted from a shard. */
 static unsigned int ssw_gen_tail_age(struct lruvec *lruvec, int type)
@@ -253,18 +244,16 @@ static unsigned int ssw_gen_tail_age(struct lruvec *lruvec, int type)
 static struct lruvec *ssw_gen_turn(struct lruvec *mlruvec, struct lruvec *mine,
 				   unsigned int *cursor, unsigned int tries, int type)
 {
-	unsigned int id = READ_ONCE(*cursor);
-	struct lruvec *l;
+	struct lruvec *l = ssw_gen_lruvec(mlruvec, READ_ONCE(*cursor));
+	bool found;
 
 	do {
-		id = id < ssw_lru_shards ? id + 1 : 0;
-		l = ssw_gen_lruvec(mlruvec, id);
-		if (l && (l == mine || !ssw_gen_is_oldest(mlruvec, l, type)))
-			l = NULL;
-	} while (!l && --tries);
+		l = ssw_lru_after(mlruvec, mlruvec->shards, l);
+		found = l != mine && ssw_gen_is_oldest(mlruvec, l, type);
+	} while (!found && --tries);
 	/* Lost updates do not matter: the cursor only has to go round. */
-	WRITE_ONCE(*cursor, id);
-	return l;
+	WRITE_ONCE(*cursor, ssw_lru_number(l));
+	return found ? l : NULL;
 }
 
 /* Check whether the next folio of one shard is older than that of another one. */
@@ -285,16 +274,17 @@ static struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
 				    struct scaleswap_age *looked, int type)
 {
 	struct lruvec *turn, *other = ssw_gen_lruvec(mlruvec, READ_ONCE(looked->other));
+	unsigned int nr = READ_ONCE(mlruvec->shards->nr);
 
 	if (other && (other == mine || !ssw_gen_is_oldest(mlruvec, other, type)))
 		other = NULL;
 	if (mine && !ssw_gen_is_oldest(mlruvec, mine, type))
 		mine = NULL;
 	turn = ssw_gen_turn(mlruvec, mine, &looked->cursor,
-			    mine || other ? SSW_GEN_LOOKS : ssw_lru_shards + 1, type);
+			    mine || other ? min(nr + 1, SSW_GEN_LOOKS) : nr + 1, type);
 	if (turn && turn != other && (!other || !ssw_gen_is_older(other, turn, type))) {
 		other = turn;
-		WRITE_ONCE(looked->other, turn->shard ? turn->shard->id : 0);
+		WRITE_ONCE(looked->other, ssw_lru_number(turn));
 	}
 	if (mine && (!other || !ssw_gen_is_older(other, mine, type)))
 		return mine;
@@ -305,6 +295,7 @@ static struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
 static int ssw_gen_evict(struct lruvec *mlruvec, struct scan_control *sc, int swappiness, int type,
 			 int tier)
 {
+	unsigned int nr = READ_ONCE(mlruvec->shards->nr);
 	unsigned int visits, own = current_is_kswapd() ? UINT_MAX : ssw_lru_own();
 	struct lruvec *l, *mine = own == UINT_MAX ? NULL : ssw_gen_lruvec(mlruvec, own);
 	struct scaleswap_age *looked = ssw_gen_looked(mine ?: mlruvec, type);
@@ -312,11 +303,11 @@ static int ssw_gen_evict(struct lruvec *mlruvec, struct scan_control *sc, int sw
 
 	if (get_nr_gens(mlruvec, type) == MIN_NR_GENS)
 		return 0;
-	for (visits = 0; visits <= ssw_lru_shards; visits++) {
+	for (visits = 0; visits <= nr; visits++) {
 		if (!visits)
 			l = ssw_gen_begin(mlruvec, mine, looked, type);
 		else
-			l = ssw_gen_turn(mlruvec, NULL, &looked->cursor, ssw_lru_shards + 1, type);
+			l = ssw_gen_turn(mlruvec, NULL, &looked->cursor, nr + 1, type);
 		if (!l)
 			break;
 		if (own != UINT_MAX && l != mine)
