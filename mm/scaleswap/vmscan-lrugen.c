@@ -265,10 +265,28 @@ static bool ssw_gen_is_older(struct lruvec *l, struct lruvec *than, int type)
 }
 
 /*
+ * Look at all shards, and return the one whose next folio is the oldest; @turn if none is older than
+ * that one, so that those that are equal take turns.
+ */
+static struct lruvec *ssw_gen_oldest(struct lruvec *mlruvec, struct lruvec *turn, int type)
+{
+	struct lruvec *oldest = ssw_gen_is_oldest(mlruvec, mlruvec, type) ? mlruvec : turn;
+	struct scaleswap_shard *shard;
+
+	ssw_for_each_shard(shard, mlruvec->shards) {
+		if (ssw_gen_is_oldest(mlruvec, &shard->lruvec, type) &&
+		    ssw_gen_is_older(&shard->lruvec, oldest, type))
+			oldest = &shard->lruvec;
+	}
+	return oldest;
+}
+
+/*
  * Choose the shard to evict folios of a type from; @mine is this CPU's, or NULL. Return NULL if the
  * oldest generation has none.
  *
- * Look at one other shard, round-robin, and at the oldest one of those that were looked at before.
+ * Look at one other shard, round-robin, and at the oldest one of those that were looked at before. If
+ * there is none to compare with, look at all.
  */
 static struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
 				    struct scaleswap_age *looked, int type)
@@ -282,6 +300,8 @@ static struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
 		mine = NULL;
 	turn = ssw_gen_turn(mlruvec, mine, &looked->cursor,
 			    mine || other ? min(nr + 1, SSW_GEN_LOOKS) : nr + 1, type);
+	if (turn && !mine && !other)
+		turn = ssw_gen_oldest(mlruvec, turn, type);
 	if (turn && turn != other && (!other || !ssw_gen_is_older(other, turn, type))) {
 		other = turn;
 		WRITE_ONCE(looked->other, ssw_lru_number(turn));

@@ -441,6 +441,8 @@ MUTANTS = {
                             "lru/lru_folio.sums"),
     "lru-stats-twice": ("mm/scaleswap/lru.c", "		shard->stats[i] = 0;", "		;", "lru/lru_folio.sums"),
     "lru-stats-not-posted": ("include/linux/memcontrol.h", "	scaleswap_lru_stats_end(lruvec);\n", "", "lru/lru_folio.sums"),
+    "gen-first-that-comes": ("mm/scaleswap/vmscan-lrugen.c", "		turn = ssw_gen_oldest(mlruvec, turn, type);", "		;",
+                             "order/*"),
     "gen-looks-at-one": ("mm/scaleswap/vmscan-lrugen.c", "	if (turn && turn != other && (!other || !ssw_gen_is_older(other, turn, type))) {",
                      "	if (turn && !other) {", "lrugen/*"),
     "gen-never-ends": ("mm/scaleswap/lrugen.c", "			WRITE_ONCE(l->lrugen.min_seq[type], min_seq + 1);", "			;",
