@@ -33,6 +33,10 @@ GUESTS = {
                    append="scaleswap=on movablecore=540M", debug=dict(nodes=1, mem=1280),
                    tests="lru_gen lru_folio lru_pressure lru_lanes lru_reclaim lru_order lru_oom "
                    "lru_gen:switched_under_load"),
+    # shards without evictors
+    "noevict": dict(cpus=4, nodes=1, append="scaleswap=core,lru,fault",
+                    tests="lru_reclaim lru_order lru_gen:turned_on lru_reclaim:kswapd_takes_from_all "
+                    "lru_order:used_pages_outlive_idle_ones"),
     # evictors, first with active and inactive lists, then with generations
     "evict": dict(cpus=4, nodes=1, append="scaleswap=on",
                   tests="evict lru_gen:turned_on evict"),
