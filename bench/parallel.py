@@ -68,7 +68,7 @@ MAIN = (60, 400)    # T, Q
 OTHERS = [[0, 400], [120, 400], [60, 100], [60, 200]]
 # the first T, Q is measured in all steps, the others while CPUs check and rewrite
 SETTINGS = dict(config="test", pages=1024, all_pages=8192, device_us=0, global_pages=32768, depth=32, others=OTHERS, seed=1,
-                other_seeds=[2, 3])
+                other_seeds=[2, 3], spare=0)
 QUICK = dict(pages=512, all_pages=2048, others=[], other_seeds=[])
 # what is measured with other T, Q and seeds, too; seeds up to this number of CPUs, where single waits count most
 COMPARED = ("base", "linux-7.2", "on")
@@ -152,7 +152,8 @@ def options(p, column, load, cpus):
         # kernels differ by some megabytes that they can still free: not to be much of it all
         pages = max(pages, p["global_pages"] // cpus)
     pages_mb = pages * cpus / 256
-    return dict(part="parallel", how=c["how"], mglru=c.get("mglru", False), evict=c.get("evict", False), load=load, seed=p["seed"],
+    spare = {"tasks": cpus - int(cpus * p["spare"])} if p.get("spare") else {}
+    return dict(spare, part="parallel", how=c["how"], mglru=c.get("mglru", False), evict=c.get("evict", False), load=load, seed=p["seed"],
                 device_us=10 if load == "slow" else p["device_us"], depth=p["depth"],
                 # an area holds all pages of its CPU, and some that are cached twice
                 total_mb=max(16, math.ceil(2 * pages_mb)), max_mb=pages_mb / 2, pages=pages * cpus,
@@ -311,6 +312,8 @@ def settings(p, column, load, seed):
     """Other T and Q where they decide something: it takes twice as long."""
     here = dict(p, seed=seed)
     del here["other_seeds"]
+    if not here["spare"]:
+        del here["spare"]
     if load != "shared" or column not in COMPARED or seed != p["seed"] or with_locks(p):
         here["others"] = []
     return here
@@ -377,6 +380,7 @@ def write(out, p, rows):
             "simulated parallel time: an instruction is 1 ns, a cache line of another CPU takes t_ns, CPUs' clocks differ by "
             "at most quantum ns where they meet; kernel addresses alone have lines",
             "seed: of the load's random order; a guest has seed - 1 MB more memory, so that its boot differs, too",
+            "spare: part of the CPUs that have no tasks; evictors, if there are any, run on these alone. Else on all, beside tasks",
             "both, in each run: check and rewrite in random order. kfaults_s: faults of all CPUs, thousands a second; avg_us to max_us: of a "
             "fault, by the time stamp counter; lines: transfers of a line from another CPU, over the number of faults",
             "killed: how many guests before this one ended because their kernel killed the load for want of memory; each time, "

@@ -151,7 +151,8 @@ def area_delta(before):
 
 def load(o, seed, phases, group=GROUP, workers="--procs", more=()):
     """Run swapload; its phases, and what it checked. Fails on a wrong page."""
-    command = [LOAD, workers, str(cpus()), "--pages", str(o["pages"] // cpus()),
+    n = o.get("tasks", cpus())
+    command = [LOAD, workers, str(n), "--pages", str(o["pages"] // n),
                "--seed", str(seed), "--cgroup", group, *more, *phases]
     r = subprocess.run(command, stdout=subprocess.PIPE, text=True, preexec_fn=into(group))
     lines = [l.split(" ", 1) for l in r.stdout.splitlines()]
@@ -490,10 +491,14 @@ PARTS = {"locks": part_locks, "throughput": part_throughput, "instr": part_instr
 
 
 def evictors(o):
-    """Have as many evictors as CPUs, if they are to be there; they idle unless they are needed."""
+    """Have as many evictors as CPUs, if they are to be there; they idle unless they are needed. Where tasks leave
+    CPUs spare, one on each of these."""
     if o.get("evict"):
         where = "/sys/kernel/mm/scaleswap/evict"
-        write(f"{where}/threads", str(min(64, cpus())))
+        tasks = o.get("tasks", 0)
+        write(f"{where}/threads", str(min(64, cpus() - tasks)))
+        if tasks:
+            write(f"{where}/cpus", f"{tasks}-{cpus() - 1}")
         # emulated CPUs take turns: a flush is acknowledged when each has had one
         write(f"{where}/wait_ms", "10000")
 
