@@ -364,8 +364,6 @@ MUTANTS = {
     "lru-vmstat-too-late": ("mm/scaleswap/lru.c", "SSW_LRU_VMSTAT_MOST	125", "SSW_LRU_VMSTAT_MOST	500", "kunit/*"),
     "lru-vmstat-twice": ("mm/scaleswap/lru.c", "	*diff = 0;\n	return sum;", "	return sum;", "kunit/*"),
     "lru-posted-twice": ("mm/scaleswap/lruage.c", "lru[lru]);\n		unposted = 0;\n", "lru[lru]);\n", "lru/lru_folio.totals*"),
-    "lru-age-stands": ("mm/scaleswap/lru.c", "		nr_pages = atomic_long_xchg(age, 0);", "		return;",
-                       "noevict/lru_reclaim.long_gone*"),
     "lru-sums-by-possible": ("mm/scaleswap/lrugen.c", "2L * SCALESWAP_LRU_BATCH * READ_ONCE(shards->nr)",
                              "2L * SCALESWAP_LRU_BATCH * ssw_lru_shards", "kunit/*"),
     "lru-ages-stand": ("mm/scaleswap/lruage.c", "	cmpxchg(&shards->seq[lru], seq, seq + 1);\n", "", "lru/lru_order.*"),
