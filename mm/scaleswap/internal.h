@@ -275,6 +275,8 @@ void ssw_discard_area_exit(struct ssw_area *area);
 
 /* lru.c */
 extern unsigned int ssw_lru_shards;
+unsigned int ssw_lru_own(void);
+#ifdef CONFIG_SCALESWAP_LRU
 
 /**
  * ssw_for_each_shard - loop over the shards of a memcg and node, the newest one first
@@ -317,8 +319,6 @@ static inline unsigned int ssw_lru_number(struct lruvec *l)
 	return l->shard ? l->shard->id : 0;
 }
 
-unsigned int ssw_lru_own(void);
-#ifdef CONFIG_SCALESWAP_LRU
 unsigned int ssw_lru_lane(const struct folio *folio, unsigned int cpu);
 unsigned int ssw_lru_place(unsigned int cpu, unsigned int cpus, unsigned int nr);
 unsigned int ssw_lru_member(unsigned int id, unsigned int cpus, unsigned int nr, unsigned int turn);
