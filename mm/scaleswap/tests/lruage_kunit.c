@@ -53,6 +53,9 @@ static struct ssw_test_lru *ssw_test_lru(struct kunit *test)
 		shard->id = i;
 		ssw_lru_ages_init(&shard->size[0].age, sizeof(shard->size[0]), shard->older,
 				  t->shards->seq);
+		shard->next = t->shards->first;
+		t->shards->first = shard;
+		t->shards->nr++;
 		t->shards->shard[i] = shard;
 		t->shard[i] = shard;
 	}
@@ -338,7 +341,32 @@ static void ssw_test_ages_by_size(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, i - 1, 1000 / SSW_LRU_PARTS);
 }
 
+/* A list has the pages of all shards; if they have posted many, these. */
+static void ssw_test_lru_total(struct kunit *test)
+{
+	const long enough = 2 * SCALESWAP_LRU_BATCH * SSW_TEST_SHARDS;
+	struct ssw_test_lru *t = ssw_test_lru(test);
+	atomic_long_t *posted = &t->shards->total[0].lru[SSW_TEST_LRU];
+	unsigned long sum = 0;
+	int i;
+
+	t->mlruvec.pgdat = NODE_DATA(first_online_node);
+	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(&t->mlruvec, SSW_TEST_LRU, MAX_NR_ZONES), 0);
+	for (i = 1; i <= SSW_TEST_SHARDS; i++) {
+		t->shard[i]->size[SSW_TEST_LRU].zone[0] = 20 + i;
+		sum += 20 + i;
+		KUNIT_EXPECT_EQ(test,
+				__scaleswap_lru_total(&t->mlruvec, SSW_TEST_LRU, MAX_NR_ZONES), sum);
+	}
+	atomic_long_set(posted, enough - 1);
+	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(&t->mlruvec, SSW_TEST_LRU, MAX_NR_ZONES), sum);
+	atomic_long_set(posted, enough);
+	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(&t->mlruvec, SSW_TEST_LRU, MAX_NR_ZONES),
+			enough);
+}
+
 static struct kunit_case ssw_test_lruage_cases[] = {
+	KUNIT_CASE(ssw_test_lru_total),
 	KUNIT_CASE(ssw_test_ages_in_order),
 	KUNIT_CASE(ssw_test_ages_idle),
 	KUNIT_CASE(ssw_test_ages_last),
