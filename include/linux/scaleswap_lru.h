@@ -19,6 +19,7 @@
 #include <linux/jiffies.h>
 #include <linux/jump_label.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/math.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
@@ -114,7 +115,7 @@ struct scaleswap_gen {
  *          A list has the pages that joined it last
  * @mlruvec: lruvec of the memcg and node
  * @id: number in the folios' flags, from 1
- * @next: another shard of the memcg and node, or NULL; see ssw_for_each_shard()
+ * @node: in &struct scaleswap_shards.list
  * @stats_held: statistics of the lists wait for scaleswap_lru_stats_end()
  * @stats_waiting: for which lists they do, a bit each
  * @stats: by how much, by zone and list
@@ -132,7 +133,7 @@ struct scaleswap_shard {
 	struct lruvec lruvec;
 	struct lruvec *mlruvec;
 	unsigned int id;
-	struct scaleswap_shard *next;
+	struct llist_node node;
 	/* End of the fields that all CPUs read */
 	bool stats_held ____cacheline_aligned_in_smp;
 	u32 stats_waiting;
@@ -181,7 +182,8 @@ struct scaleswap_clock {
  * @total: pages by zone and list in all shards, but for what each of them has not posted
  * @seq: age of the pages that join a list now, by list
  * @nr: how many shards there are; changes under the lock of the memcg's own lists
- * @first: one of them, which leads to the others; changes under that lock
+ * @list: all of them, the newest one first; changes under that lock. One may be on it before
+ *        @nr counts it
  * @shard: shards by number, from 1; NULL where none was needed yet. Once set, a shard stays
  *         until the memcg is freed
  */
@@ -199,7 +201,7 @@ struct scaleswap_shards {
 	/* Read for every folio; @seq changes a few times while all pages of a list do, @nr less. */
 	unsigned int seq[LRU_UNEVICTABLE] ____cacheline_aligned_in_smp;
 	unsigned int nr;
-	struct scaleswap_shard *first;
+	struct llist_head list;
 	struct scaleswap_shard *shard[];
 };
 

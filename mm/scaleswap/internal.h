@@ -279,18 +279,6 @@ unsigned int ssw_lru_own(void);
 #ifdef CONFIG_SCALESWAP_LRU
 
 /**
- * ssw_for_each_shard - loop over the shards of a memcg and node, the newest one first
- * @shard: loop variable, &struct scaleswap_shard
- * @shards: its &struct scaleswap_shards, not NULL
- *
- * There may be far fewer than numbers. One that is added meanwhile is left out.
- *
- * Context: any in which the memcg is not freed.
- */
-#define ssw_for_each_shard(shard, shards) \
-	for (shard = READ_ONCE((shards)->first); shard; shard = shard->next)
-
-/**
  * ssw_lru_after - name the lists to look at after others of a memcg and node, round-robin
  * @mlruvec: its own lists, which are among them
  * @shards: its shards
@@ -302,9 +290,9 @@ unsigned int ssw_lru_own(void);
 static inline struct lruvec *ssw_lru_after(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 					   struct lruvec *l)
 {
-	struct scaleswap_shard *shard = l->shard ? l->shard->next : READ_ONCE(shards->first);
+	struct llist_node *node = l->shard ? l->shard->node.next : READ_ONCE(shards->list.first);
 
-	return shard ? &shard->lruvec : mlruvec;
+	return node ? &llist_entry(node, struct scaleswap_shard, node)->lruvec : mlruvec;
 }
 
 /**

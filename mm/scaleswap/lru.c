@@ -243,9 +243,8 @@ static bool ssw_shard_add(struct lruvec *mlruvec, struct scaleswap_shards *shard
 	/* Pairs with the dependent reads in scaleswap_lruvec_of(). */
 	was = cmpxchg(&shards->shard[id], NULL, shard);
 	if (!was) {
-		shard->next = shards->first;
-		/* Pairs with the dependent reads of ssw_for_each_shard(). */
-		smp_store_release(&shards->first, shard);
+		/* Readers go from one shard to the next: address dependencies. */
+		llist_add(&shard->node, &shards->list);
 		WRITE_ONCE(shards->nr, shards->nr + 1);
 	}
 	spin_unlock_irqrestore(&mlruvec->lru_lock, flags);
@@ -397,7 +396,7 @@ static void ssw_totals_check_empty(struct scaleswap_shards *shards)
 		for_each_lru(lru) {
 			long left = atomic_long_read(&shards->total[zid].lru[lru]);
 
-			ssw_for_each_shard(shard, shards)
+			llist_for_each_entry(shard, READ_ONCE(shards->list.first), node)
 				left += shard->size[lru].unposted[zid];
 			VM_WARN_ON_ONCE(left);
 		}
@@ -412,8 +411,7 @@ void __scaleswap_lru_free(struct lruvec *mlruvec)
 	if (!shards)
 		return;
 	ssw_totals_check_empty(shards);
-	for (shard = shards->first; shard; shard = next) {
-		next = shard->next;
+	llist_for_each_entry_safe(shard, next, shards->list.first, node) {
 		ssw_shard_check_empty(shard);
 		kmem_cache_free(ssw_shard_cache, shard);
 		atomic_long_dec(&ssw_lru_nr);
@@ -444,7 +442,7 @@ static unsigned long ssw_lru_sum(struct scaleswap_shards *shards, enum lru_list 
 	unsigned long sum = 0;
 	int zid;
 
-	ssw_for_each_shard(shard, shards) {
+	llist_for_each_entry(shard, READ_ONCE(shards->list.first), node) {
 		for (zid = 0; zid <= zone_idx; zid++)
 			sum += READ_ONCE(shard->size[lru].zone[zid]);
 	}

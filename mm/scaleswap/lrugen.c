@@ -308,7 +308,7 @@ unsigned long scaleswap_lru_gen_size(struct lruvec *mlruvec, int gen, int type)
 
 	/* As in __scaleswap_lru_total(). */
 	if (shards && size < 2L * SCALESWAP_LRU_BATCH * READ_ONCE(shards->nr)) {
-		ssw_for_each_shard(shard, shards)
+		llist_for_each_entry(shard, READ_ONCE(shards->list.first), node)
 			size += READ_ONCE(shard->gen_unposted[gen][type]);
 	}
 	return max(size, 0L);
@@ -428,7 +428,7 @@ void scaleswap_lru_gen_fold(struct lruvec *mlruvec)
 
 	if (!scaleswap_lru_on() || !shards)
 		return;
-	ssw_for_each_shard(shard, shards) {
+	llist_for_each_entry(shard, READ_ONCE(shards->list.first), node) {
 		for (gen = 0; gen < MAX_NR_GENS; gen++)
 			for (type = 0; type < ANON_AND_FILE; type++)
 				for (zone = 0; zone < MAX_NR_ZONES; zone++)

@@ -65,7 +65,7 @@ static bool scaleswap_lru_gen_in_use(struct lruvec *lruvec, int type, unsigned l
 
 	if (!scaleswap_lru_on() || !lruvec->shards)
 		return false;
-	ssw_for_each_shard(shard, lruvec->shards)
+	llist_for_each_entry(shard, READ_ONCE(lruvec->shards->list.first), node)
 		if (READ_ONCE(shard->lruvec.lrugen.min_seq[type]) <= seq)
 			return true;
 	return false;
@@ -107,7 +107,7 @@ static void scaleswap_inc_max_seq(struct lruvec *lruvec, unsigned long seq, bool
 		return;
 	for (pass = 0, busy = true; busy; pass++) {
 		busy = false;
-		ssw_for_each_shard(shard, shards) {
+		llist_for_each_entry(shard, READ_ONCE(shards->list.first), node) {
 			if (READ_ONCE(shard->lruvec.lrugen.max_seq) > seq)
 				continue;
 			if (ssw_gen_is_busy(&shard->lruvec, pass))
@@ -127,7 +127,7 @@ static bool scaleswap_max_seq_lags(struct lruvec *lruvec, unsigned long seq)
 
 	if (!scaleswap_lru_on() || !lruvec->shards)
 		return false;
-	ssw_for_each_shard(shard, lruvec->shards)
+	llist_for_each_entry(shard, READ_ONCE(lruvec->shards->list.first), node)
 		if (READ_ONCE(shard->lruvec.lrugen.max_seq) <= seq)
 			return true;
 	return false;
@@ -141,7 +141,7 @@ static void scaleswap_lru_gen_change(struct lruvec *lruvec, bool enabled)
 
 	if (!scaleswap_lru_on() || !shards)
 		return;
-	ssw_for_each_shard(shard, shards)
+	llist_for_each_entry(shard, READ_ONCE(shards->list.first), node)
 		lru_gen_change_lruvec(&shard->lruvec, enabled);
 }
 
@@ -172,7 +172,7 @@ static bool ssw_gen_advance(struct lruvec *mlruvec, bool can_swap)
 		if (!ends[type])
 			continue;
 		ends[type] = ssw_lru_gen_is_empty(mlruvec, type);
-		ssw_for_each_shard(shard, mlruvec->shards) {
+		llist_for_each_entry(shard, READ_ONCE(mlruvec->shards->list.first), node) {
 			if (!ends[type])
 				break;
 			ends[type] = !ssw_gen_is_oldest(mlruvec, &shard->lruvec, type);
@@ -192,7 +192,7 @@ static bool ssw_gen_advance(struct lruvec *mlruvec, bool can_swap)
 		return false;
 	for (pass = 0, busy = true; busy; pass++) {
 		busy = false;
-		ssw_for_each_shard(shard, mlruvec->shards) {
+		llist_for_each_entry(shard, READ_ONCE(mlruvec->shards->list.first), node) {
 			if (ssw_lru_gen_has_ended(mlruvec, &shard->lruvec, ends))
 				continue;
 			if (ssw_gen_is_busy(&shard->lruvec, pass))
@@ -265,15 +265,15 @@ static bool ssw_gen_is_older(struct lruvec *l, struct lruvec *than, int type)
 }
 
 /*
- * Look at all shards, and return the one whose next folio is the oldest; @turn if none is older than
- * that one, so that those that are equal take turns.
+ * Look at all shards, and return the one whose next folio is the oldest; @turn if none is older
+ * than that one, so that those that are equal take turns.
  */
 static struct lruvec *ssw_gen_oldest(struct lruvec *mlruvec, struct lruvec *turn, int type)
 {
 	struct lruvec *oldest = ssw_gen_is_oldest(mlruvec, mlruvec, type) ? mlruvec : turn;
 	struct scaleswap_shard *shard;
 
-	ssw_for_each_shard(shard, mlruvec->shards) {
+	llist_for_each_entry(shard, READ_ONCE(mlruvec->shards->list.first), node) {
 		if (ssw_gen_is_oldest(mlruvec, &shard->lruvec, type) &&
 		    ssw_gen_is_older(&shard->lruvec, oldest, type))
 			oldest = &shard->lruvec;
@@ -285,8 +285,8 @@ static struct lruvec *ssw_gen_oldest(struct lruvec *mlruvec, struct lruvec *turn
  * Choose the shard to evict folios of a type from; @mine is this CPU's, or NULL. Return NULL if the
  * oldest generation has none.
  *
- * Look at one other shard, round-robin, and at the oldest one of those that were looked at before. If
- * there is none to compare with, look at all.
+ * Look at one other shard, round-robin, and at the oldest one of those that were looked at before.
+ * If there is none to compare with, look at all.
  */
 static struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
 				    struct scaleswap_age *looked, int type)

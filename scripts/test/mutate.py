@@ -357,7 +357,7 @@ MUTANTS = {
     "lru-first-only": ("mm/scaleswap/vmscan-lru.c", "	for (i = 0; i <= ssw_lru_shards && ssw_targets_left(&r->left); i++) {",
                        "	for (i = 0; i < 1; i++) {", "lru/*"),
     "lru-total-short": ("mm/scaleswap/lru.c", "		for (zid = 0; zid <= zone_idx; zid++)\n			sum",
-                        "		for (zid = 0; zid <= zone_idx && shard != shards->first; zid++)\n			sum", "kunit/*"),
+                        "		for (zid = 0; zid <= zone_idx && &shard->node != shards->list.first; zid++)\n			sum", "kunit/*"),
     "lru-totals-by-possible": ("mm/scaleswap/lru.c", "			off += SCALESWAP_LRU_BATCH * nr;",
                                "			off += SCALESWAP_LRU_BATCH * ssw_lru_shards;", "kunit/*"),
     "lru-total-rough": ("mm/scaleswap/lru.c", "	return ssw_lru_sum(shards, lru, zone_idx);", "	return total;", "lru/*"),

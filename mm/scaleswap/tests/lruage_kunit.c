@@ -53,8 +53,7 @@ static struct ssw_test_lru *ssw_test_lru(struct kunit *test)
 		shard->id = i;
 		ssw_lru_ages_init(&shard->size[0].age, sizeof(shard->size[0]), shard->older,
 				  t->shards->seq);
-		shard->next = t->shards->first;
-		t->shards->first = shard;
+		llist_add(&shard->node, &t->shards->list);
 		t->shards->nr++;
 		t->shards->shard[i] = shard;
 		t->shard[i] = shard;
@@ -355,8 +354,8 @@ static void ssw_test_lru_total(struct kunit *test)
 	for (i = 1; i <= SSW_TEST_SHARDS; i++) {
 		t->shard[i]->size[SSW_TEST_LRU].zone[0] = 20 + i;
 		sum += 20 + i;
-		KUNIT_EXPECT_EQ(test,
-				__scaleswap_lru_total(&t->mlruvec, SSW_TEST_LRU, MAX_NR_ZONES), sum);
+		KUNIT_EXPECT_EQ(test, sum,
+				__scaleswap_lru_total(&t->mlruvec, SSW_TEST_LRU, MAX_NR_ZONES));
 	}
 	atomic_long_set(posted, enough - 1);
 	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(&t->mlruvec, SSW_TEST_LRU, MAX_NR_ZONES), sum);

@@ -340,7 +340,7 @@ static void ssw_test_gen_sizes(struct kunit *test)
 	if (nr) {
 		shards->shard[nr] = ssw_test_shard(test, 1000, 800, 0);
 		shards->nr = 1;
-		shards->first = shards->shard[nr];
+		llist_add(&shards->shard[nr]->node, &shards->list);
 		shards->shard[nr]->gen_unposted[2][LRU_GEN_ANON] = -3;
 		KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 24);
 	}
