@@ -279,10 +279,11 @@ unsigned int ssw_lru_own(void);
 #ifdef CONFIG_SCALESWAP_LRU
 
 /**
- * ssw_lru_after - name the lists to look at after others of a memcg and node, round-robin
+ * ssw_lru_after - return the lists to look at after others of a memcg and node, round-robin
  * @mlruvec: its own lists, which are among them
  * @shards: its shards
- * @l: the others
+ * @l: the others, or NULL: a weakly ordered CPU may see the number of a new shard, which another
+ *     CPU has written into a cursor, before it sees the shard
  *
  * Context: any in which the memcg is not freed.
  * Return: lists of a shard, or @mlruvec.
@@ -290,8 +291,11 @@ unsigned int ssw_lru_own(void);
 static inline struct lruvec *ssw_lru_after(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 					   struct lruvec *l)
 {
-	struct llist_node *node = l->shard ? l->shard->node.next : READ_ONCE(shards->list.first);
+	struct llist_node *node;
 
+	if (!l)
+		return mlruvec;
+	node = l->shard ? l->shard->node.next : READ_ONCE(shards->list.first);
 	return node ? &llist_entry(node, struct scaleswap_shard, node)->lruvec : mlruvec;
 }
 

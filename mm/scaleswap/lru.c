@@ -243,7 +243,7 @@ static bool ssw_shard_add(struct lruvec *mlruvec, struct scaleswap_shards *shard
 	/* Pairs with the dependent reads in scaleswap_lruvec_of(). */
 	was = cmpxchg(&shards->shard[id], NULL, shard);
 	if (!was) {
-		/* Readers go from one shard to the next: address dependencies. */
+		/* Pairs with the dependent reads of those who go over the list. */
 		llist_add(&shard->node, &shards->list);
 		WRITE_ONCE(shards->nr, shards->nr + 1);
 	}
