@@ -380,7 +380,7 @@ def write(out, p, rows):
             "simulated parallel time: an instruction is 1 ns, a cache line of another CPU takes t_ns, CPUs' clocks differ by "
             "at most quantum ns where they meet; kernel addresses alone have lines",
             "seed: of the load's random order; a guest has seed - 1 MB more memory, so that its boot differs, too",
-            "spare: part of the CPUs that have no tasks; evictors, if there are any, run on these alone. Else on all, beside tasks",
+            "spare: the part of the CPUs that has no tasks, for evictors alone. If it is 0, evictors run on all CPUs, beside tasks",
             "both, in each run: check and rewrite in random order. kfaults_s: faults of all CPUs, thousands a second; avg_us to max_us: of a "
             "fault, by the time stamp counter; lines: transfers of a line from another CPU, over the number of faults",
             "killed: how many guests before this one ended because their kernel killed the load for want of memory; each time, "
@@ -428,6 +428,8 @@ def main():
         if k not in p:
             b.die(f"there is no setting {k!r}")
         p[k] = json.loads(v)
+    if not 0 <= p["spare"] < 1:
+        b.die("spare: a part of the CPUs, from 0 to less than 1")
     columns = chosen(o.kernels, COLUMNS, "kernel") if o.kernels else QUICK_KERNELS if o.quick else DEFAULT
     loads = chosen(o.loads, LOADS, "load") if o.loads else QUICK_LOADS if o.quick else LOADS
     cpus = o.cpus or (QUICK_CPUS if o.quick else CPUS)
