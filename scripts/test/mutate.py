@@ -385,7 +385,7 @@ MUTANTS = {
     "lru-newest-first": ("mm/scaleswap/lruage.c", "	return a.age->oldest == a.age->seq ? a.newest :", "	return 1 ? a.newest :", "kunit/*"),
     "gen-no-turns": ("mm/scaleswap/vmscan-lrugen.c", "	struct lruvec *l = ssw_gen_lruvec(mlruvec, READ_ONCE(*cursor));",
                      "	struct lruvec *l = mlruvec;",
-                     "lrugen/lru_reclaim.kswapd*"),
+                     "lrugen/*"),
     "lru-own-first": ("mm/scaleswap/vmscan-lru.c", "		return theirs > ours;\n", "		return false;\n", "lru/lru_order.*"),
     "lru-one-for-all-lists": ("mm/scaleswap/vmscan-lru.c", "		if (skipped && r->first[LRU_INACTIVE_FILE] != UINT_MAX) {\n"
                               "			r->first[lru] = r->first[LRU_INACTIVE_FILE];",
@@ -612,6 +612,9 @@ def main():
     if names == ["--check"]:
         wrong = [f"mutate: {n}: {MUTANTS[n][0]} has {c} places to damage, not one"
                  for n in MUTANTS if (c := places(n, ORIGINAL)) != 1]
+        with open(__file__) as f:
+            written = re.findall(r'^    "([\w-]+)": \(', f.read(), re.M)
+        wrong += [f"mutate: there are several mutants {n}" for n in sorted(set(written)) if written.count(n) > 1]
         print("\n".join(wrong or [f"mutate: each of {len(MUTANTS)} mutants can be applied"]))
         return 1 if wrong else 0
     unknown = [n for n in names if n not in MUTANTS]
