@@ -85,6 +85,22 @@ static bool scaleswap_lru_gen_is_lazy(struct lruvec *lruvec)
 	return shards && READ_ONCE(shards->nr) > 1;
 }
 
+/*
+ * Check whether a memcg that was aged is young among memcgs already. It could only move to another
+ * bin of these, which is random, and all memcgs share the lock for that. A change that is missed is
+ * as one that comes later.
+ */
+static bool scaleswap_lru_gen_is_young(struct lruvec *lruvec)
+{
+	unsigned long old;
+
+	if (!scaleswap_lru_on())
+		return false;
+	old = READ_ONCE(lruvec_pgdat(lruvec)->memcg_lru.seq);
+	return READ_ONCE(lruvec->lrugen.gen) == get_memcg_gen(old + 1) &&
+	       !READ_ONCE(lruvec->lrugen.seg);
+}
+
 /* Check whether, of its @total pages, so many are @young or so few @old that it is to be aged. */
 static bool scaleswap_lru_gen_is_low(unsigned long young, unsigned long old, unsigned long total)
 {
@@ -384,6 +400,11 @@ static inline bool scaleswap_lru_gen_in_use(struct lruvec *lruvec, int type, uns
 }
 
 static inline bool scaleswap_lru_gen_is_lazy(struct lruvec *lruvec)
+{
+	return false;
+}
+
+static inline bool scaleswap_lru_gen_is_young(struct lruvec *lruvec)
 {
 	return false;
 }
