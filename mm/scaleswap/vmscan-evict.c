@@ -49,26 +49,31 @@ static unsigned long ssw_count_pages(const struct list_head *folios)
 
 /* --- the first step, in shrink_folio_list() ------------------------------------------- */
 
-/*
- * An evictor has isolated @folios. From here on reclaim by others does not find them, so they
- * count as held, until scaleswap_pipe_pump() counts out those that are not.
- *
- * Context: @lruvec's lru_lock.
- */
-static void scaleswap_pipe_take(struct lruvec *lruvec, struct scan_control *sc,
-				const struct list_head *folios)
-{
-	struct scaleswap_pipe *pipe;
+/* Hooks are inline, and what they call is not: all who reclaim pass by them. */
 
-	if (!scaleswap_evict_on() || !sc->reclaim_state.pipe || list_empty(folios))
-		return;
-	pipe = sc->reclaim_state.pipe;
+/* See scaleswap_pipe_take(). */
+static noinline void ssw_pipe_take(struct scaleswap_pipe *pipe, struct lruvec *lruvec,
+				   const struct list_head *folios)
+{
 	pipe->isolated = ssw_count_pages(folios);
 	if (pipe->filling && !pipe->filling->nr_segs)
 		pipe->filling->isolated = 0;
 	if (pipe->filling)
 		pipe->filling->isolated += pipe->isolated;
 	ssw_evict_hold(lruvec_memcg(lruvec), lruvec_pgdat(lruvec)->node_id, pipe->isolated);
+}
+
+/*
+ * An evictor has isolated @folios. From here on reclaim by others does not find them, so they
+ * count as held, until scaleswap_pipe_pump() counts out those that are not.
+ *
+ * Context: @lruvec's lru_lock.
+ */
+static inline void scaleswap_pipe_take(struct lruvec *lruvec, struct scan_control *sc,
+				       const struct list_head *folios)
+{
+	if (scaleswap_evict_on() && sc->reclaim_state.pipe && !list_empty(folios))
+		ssw_pipe_take(sc->reclaim_state.pipe, lruvec, folios);
 }
 
 /* Note that a folio is about to be unmapped. */
@@ -142,21 +147,15 @@ static struct ssw_seg *ssw_batch_seg(struct ssw_batch *batch, struct lruvec *lru
 	return seg;
 }
 
-/*
- * Add what shrink_folio_list() has held to the batch, as folios of @lruvec.
- *
- * Return: pages that are to be evicted. They are not freed yet.
- */
-static unsigned long scaleswap_pipe_submit(struct lruvec *lruvec, struct scan_control *sc)
+/* See scaleswap_pipe_submit(). */
+static noinline unsigned long ssw_pipe_submit(struct scaleswap_pipe *pipe, struct lruvec *lruvec,
+					      struct scan_control *sc)
 {
 	struct tlbflush_unmap_batch *ubc = &current->tlb_ubc;
-	struct scaleswap_pipe *pipe = ssw_pipe_of(sc);
 	unsigned long nr_held, nr_taken;
 	struct ssw_batch *batch;
 	struct ssw_seg *seg;
 
-	if (!pipe)
-		return 0;
 	nr_held = pipe->nr_held;
 	pipe->nr_held = 0;
 	pipe->taken += nr_held;
@@ -184,6 +183,18 @@ static unsigned long scaleswap_pipe_submit(struct lruvec *lruvec, struct scan_co
 	pipe->isolated -= nr_taken;
 	ssw_stat_add(SSW_EVICT_HELD, nr_taken);
 	return nr_held;
+}
+
+/*
+ * Add what shrink_folio_list() has held to the batch, as folios of @lruvec.
+ *
+ * Return: pages that are to be evicted. They are not freed yet.
+ */
+static inline unsigned long scaleswap_pipe_submit(struct lruvec *lruvec, struct scan_control *sc)
+{
+	struct scaleswap_pipe *pipe = ssw_pipe_of(sc);
+
+	return pipe ? ssw_pipe_submit(pipe, lruvec, sc) : 0;
 }
 
 /* --- the other steps ------------------------------------------------------------------- */
@@ -463,16 +474,13 @@ static bool ssw_pipe_has_too_much(struct scaleswap_pipe *pipe, struct lruvec *lr
 	return ssw_pipe_has(pipe, mlruvec) > max(old / 8 / max(evictors, 1), SWAP_CLUSTER_MAX);
 }
 
-/* Continue with all batches, after folios of @lruvec were isolated. */
-static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
+/* See scaleswap_pipe_pump(). */
+static noinline void ssw_pipe_pump(struct scaleswap_pipe *pipe, struct lruvec *lruvec,
+				   struct scan_control *sc)
 {
 	unsigned int i, most = READ_ONCE(ssw_evict_batch);
 	struct ssw_batch *filling;
-	struct scaleswap_pipe *pipe;
 
-	if (!scaleswap_evict_on() || !sc->reclaim_state.pipe)
-		return;
-	pipe = sc->reclaim_state.pipe;
 	/* The others were freed, or are on their lists again. */
 	if (pipe->isolated)
 		ssw_evict_hold(lruvec_memcg(lruvec), lruvec_pgdat(lruvec)->node_id,
@@ -490,6 +498,13 @@ static void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
 	for (i = 0; i < SSW_PIPE_BATCHES; i++)
 		ssw_batch_step(&pipe->batch[i], false);
 	ssw_pipe_fill(pipe);
+}
+
+/* Continue with all batches, after folios of @lruvec were isolated. */
+static inline void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_control *sc)
+{
+	if (scaleswap_evict_on() && sc->reclaim_state.pipe)
+		ssw_pipe_pump(sc->reclaim_state.pipe, lruvec, sc);
 }
 
 /* --- who evicts ------------------------------------------------------------------------ */

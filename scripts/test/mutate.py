@@ -74,6 +74,9 @@ MUTANTS = {
                     "", "users/group*"),
     "stock-refused-early": ("mm/scaleswap/stock.c", "		if (ssw_stock_any(limit))\n			ssw_stock_drain(limit);\n",
                             "", "users/stock.limit_is_reached"),
+    "half-never-used-up": ("mm/memcontrol.c", "		if (limit != PAGE_COUNTER_MAX &&\n", "		if (0 &&\n", "users/group*"),
+    "high-never-over": ("mm/memcontrol.c", "	return high != PAGE_COUNTER_MAX && page", "	return high == PAGE_COUNTER_MAX && page",
+                        "users/stock*"),
     "stock-no-flag-above": ("mm/scaleswap/stock.c", "	for (; !mem_cgroup_is_root(memcg); memcg = parent_mem_cgroup(memcg)) {\n"
                             "		if (!test_bit", "	{\n		if (!test_bit", "users/stock*"),
     "stock-no-descendants": ("mm/scaleswap/stock.c", "old && mem_cgroup_is_descendant(old, memcg)",

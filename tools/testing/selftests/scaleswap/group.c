@@ -99,6 +99,43 @@ SSW_BODY(group, limit_and_events)
 	EXPECT_EQ(0, cg_remove("ssw-a"));
 }
 
+/*
+ * A page that comes back keeps its slot, unless half of memory.swap.max is used up: the group's own
+ * or that of one above.
+ */
+SSW_BODY(group, half_of_the_limit)
+{
+	static const char * const limited[] = { "ssw-a", "ssw-a/b" };
+	const long long half = PAGES / 2 * SSW_PAGE, all = (PAGES - SSW_SLACK) * (long long)SSW_PAGE;
+	struct ssw_areas a;
+	struct member m;
+
+	ASSERT_EQ(0, ssw_areas_on(&a, 4096, SSW_MANY));
+	ASSERT_EQ(0, cg_make("ssw-a"));
+	ASSERT_EQ(0, ssw_write(SSW_CG "/ssw-a/cgroup.subtree_control", "+memory"));
+	ASSERT_EQ(0, cg_make("ssw-a/b"));
+	m = member_start("ssw-a/b", a.cpu[0], PAGES, 1);
+	member_step(&m, STAMP);
+	member_step(&m, OUT);
+	EXPECT_TRUE(member_step(&m, CHECK)) TH_LOG("a page is wrong");
+	EXPECT_LE(all, cg("ssw-a", "memory.swap.current", NULL)) TH_LOG("no limit");
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, ssw_cgroup_set(limited[i], "memory.swap.max", 2 * half));
+		member_step(&m, STAMP);
+		member_step(&m, OUT);
+		EXPECT_LE(all, cg("ssw-a", "memory.swap.current", NULL));
+		EXPECT_TRUE(member_step(&m, CHECK)) TH_LOG("a page is wrong");
+		EXPECT_GT(half, cg("ssw-a", "memory.swap.current", NULL))
+			TH_LOG("limit of %s", limited[i]);
+		ASSERT_EQ(0, ssw_cgroup_set(limited[i], "memory.swap.max", -1));
+	}
+	EXPECT_FALSE(member_step(&m, LEAVE));
+	EXPECT_EQ(0, m.status);
+	uncharged(_metadata, "ssw-a");
+	EXPECT_EQ(0, cg_remove("ssw-a/b"));
+	EXPECT_EQ(0, cg_remove("ssw-a"));
+}
+
 /* All areas full: that is a failure too, and counted. */
 SSW_BODY(group, full_counts_as_failure)
 {
