@@ -106,7 +106,8 @@ SSW_BODY(group, limit_and_events)
 SSW_BODY(group, half_of_the_limit)
 {
 	static const char * const limited[] = { "ssw-a", "ssw-a/b" };
-	const long long half = PAGES / 2 * SSW_PAGE, all = (PAGES - SSW_SLACK) * (long long)SSW_PAGE;
+	const long long half = PAGES / 2 * (long long)SSW_PAGE;
+	const long long all = (PAGES - SSW_SLACK) * (long long)SSW_PAGE;
 	struct ssw_areas a;
 	struct member m;
 
