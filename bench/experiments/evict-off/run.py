@@ -43,7 +43,7 @@ with b.Workplace() as work:
                     pages = phase["pages_out"] or phase["pages_in"]
                     count = row["result"]["counts"][str(phase["window"])]["all"]
                     data.setdefault(what, {}).setdefault(row["key"]["column"], {})[config] = round(count / pages, 1)
-            data["repository"] = row["repository"]
+            data["repository"] = sorted({*data.get("repository", ()), row["repository"]})
 data["date"] = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
 with open(sys.argv[1] if len(sys.argv) > 1 else f"{scale.RESULTS}/evict-off.json", "w") as f:
     json.dump(data, f, indent=1)
