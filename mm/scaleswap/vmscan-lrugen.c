@@ -86,9 +86,9 @@ static bool scaleswap_lru_gen_is_lazy(struct lruvec *lruvec)
 }
 
 /*
- * Check whether a memcg that was aged is young among memcgs already. It could only move to another
- * bin of these, which is random, and all memcgs share the lock for that. A change that is missed is
- * as one that comes later.
+ * Check whether a memcg is in the young generation of memcgs already. Then it could only go to the
+ * end of a random bin there, under a lock that all memcgs of the node share. The reads need no
+ * lock: a change that they miss is as if it came after them.
  */
 static bool scaleswap_lru_gen_is_young(struct lruvec *lruvec)
 {
