@@ -207,7 +207,7 @@ struct scaleswap_shards {
 
 DECLARE_STATIC_KEY_FALSE(scaleswap_lru_key);
 
-void __scaleswap_lru_resize(struct lruvec *lruvec, int zid, enum lru_list lru, int nr_pages,
+void __scaleswap_lru_resize(struct lruvec *lruvec, enum lru_list lru, int zid, int nr_pages,
 			    unsigned long *own);
 struct list_head *__scaleswap_lru_tail(struct lruvec *lruvec, enum lru_list lru);
 struct list_head *__scaleswap_lru_last(struct lruvec *lruvec, enum lru_list lru);
@@ -327,8 +327,8 @@ static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
 /**
  * scaleswap_lru_resize - change the size of a list
  * @lruvec: lruvec of a shard or a memcg's
- * @zid: zone
  * @lru: list
+ * @zid: zone
  * @nr_pages: pages to add to the size
  * @own: where the size is kept if @lruvec is a memcg's
  *
@@ -339,12 +339,12 @@ static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
  * Context: under @lruvec's lock.
  * Return: false if shards are off, and the caller is to change *@own.
  */
-static inline bool scaleswap_lru_resize(struct lruvec *lruvec, int zid, enum lru_list lru,
+static inline bool scaleswap_lru_resize(struct lruvec *lruvec, enum lru_list lru, int zid,
 					int nr_pages, unsigned long *own)
 {
 	if (!scaleswap_lru_on())
 		return false;
-	__scaleswap_lru_resize(lruvec, zid, lru, nr_pages, own);
+	__scaleswap_lru_resize(lruvec, lru, zid, nr_pages, own);
 	return true;
 }
 
@@ -665,7 +665,7 @@ static inline unsigned long *scaleswap_lru_size(struct lruvec *lruvec, int zid,
 	return own;
 }
 
-static inline bool scaleswap_lru_resize(struct lruvec *lruvec, int zid, enum lru_list lru,
+static inline bool scaleswap_lru_resize(struct lruvec *lruvec, enum lru_list lru, int zid,
 					int nr_pages, unsigned long *own)
 {
 	return false;

@@ -178,7 +178,7 @@ static unsigned long *ssw_shard_resize(struct scaleswap_shard *shard, int zid, e
 	return &size->zone[zid];
 }
 
-void __scaleswap_lru_resize(struct lruvec *lruvec, int zid, enum lru_list lru, int nr_pages,
+void __scaleswap_lru_resize(struct lruvec *lruvec, enum lru_list lru, int zid, int nr_pages,
 			    unsigned long *own)
 {
 	struct scaleswap_shard *shard = lruvec->shard;
