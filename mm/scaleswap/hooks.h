@@ -576,9 +576,11 @@ static inline unsigned long scaleswap_shadow_scan(struct shrink_control *sc,
 
 #ifdef CONFIG_SCALESWAP_LRU
 
+/* The number of a shard is in the top bits of a shadow entry, which an eviction leaves free. */
+#define SCALESWAP_LRU_SHADOW	(BITS_PER_XA_VALUE - SCALESWAP_LRU_WIDTH)
+
 void __scaleswap_lru_assign(struct folio *folio);
 void __scaleswap_lru_refault(struct folio *folio, void *shadow);
-void *__scaleswap_lru_shadow(struct folio *folio, void *shadow);
 void __scaleswap_lru_free(struct lruvec *mlruvec);
 unsigned long __scaleswap_lru_total(struct lruvec *lruvec, enum lru_list lru,
 				    int zone_idx);
@@ -663,7 +665,8 @@ static inline void scaleswap_lru_inherit(struct folio *new, const struct folio *
 static inline void *scaleswap_lru_shadow(struct folio *folio, void *shadow)
 {
 	if (scaleswap_lru_on())
-		return __scaleswap_lru_shadow(folio, shadow);
+		return xa_mk_value(xa_to_value(shadow) |
+				   (unsigned long)scaleswap_lru_id(folio) << SCALESWAP_LRU_SHADOW);
 	return shadow;
 }
 

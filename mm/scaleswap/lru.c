@@ -54,8 +54,6 @@ DEFINE_STATIC_KEY_FALSE(scaleswap_lru_key);
 
 /* The highest number that fits into the field in the folio's flags; 0 is no shard. */
 #define SSW_LRU_MAX		((1U << SCALESWAP_LRU_WIDTH) - 1)
-/* The number is in the top bits of a shadow entry, which an eviction leaves free. */
-#define SSW_SHADOW_SHIFT	(BITS_PER_XA_VALUE - SCALESWAP_LRU_WIDTH)
 
 unsigned int ssw_lru_shards __read_mostly;
 static unsigned int ssw_lru_wanted __initdata;
@@ -556,16 +554,9 @@ void __scaleswap_lru_stats_post(struct scaleswap_shard *shard)
 
 /* --- eviction and return -------------------------------------------------- */
 
-void *__scaleswap_lru_shadow(struct folio *folio, void *shadow)
-{
-	unsigned long number = scaleswap_lru_id(folio);
-
-	return xa_mk_value(xa_to_value(shadow) | number << SSW_SHADOW_SHIFT);
-}
-
 void __scaleswap_lru_refault(struct folio *folio, void *shadow)
 {
-	unsigned long number = xa_to_value(shadow) >> SSW_SHADOW_SHIFT;
+	unsigned long number = xa_to_value(shadow) >> SCALESWAP_LRU_SHADOW;
 	unsigned int id, own = ssw_lru_own();
 	bool moves = false;
 
