@@ -139,16 +139,22 @@ static void check(char *p, long i)
 	used();
 }
 
-/* Use pages as read() would: the kernel marks them as accessed at once, not when it scans. */
+/*
+ * Use pages as read() would: the kernel marks them as accessed at once, not when it scans. All are read
+ * into one page, as a buffer would be memory that no case is about.
+ */
 static void touch(char *p, long n)
 {
-	static char to[64 * PAGE];
+	static char to[PAGE];
+	struct iovec local[64];
 
+	for (long i = 0; i < 64; i++)
+		local[i] = (struct iovec){ to, PAGE };
 	for (long i = 0; i < n; i += 64) {
-		size_t len = (n - i < 64 ? n - i : 64) * PAGE;
-		struct iovec local = { to, len }, remote = { p + i * PAGE, len };
+		long some = n - i < 64 ? n - i : 64;
+		struct iovec remote = { p + i * PAGE, some * PAGE };
 
-		if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != (ssize_t)len)
+		if (process_vm_readv(getpid(), local, some, &remote, 1, 0) != some * PAGE)
 			die("process_vm_readv");
 	}
 }
