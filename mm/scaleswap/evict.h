@@ -260,6 +260,7 @@ bool ssw_node_serves(int nid, enum zone_type highest_zoneidx);
 #define SSW_EVICT_THREADS_MAX	64
 extern atomic_t ssw_evict_awake;
 extern unsigned int ssw_evict_batch;
+extern bool ssw_evict_circulate;
 extern bool ssw_evict_paused;
 void ssw_evict_wake(int nid);
 int ssw_evict_set_threads(unsigned int nr);

@@ -6,6 +6,7 @@
 #define _MM_SCALESWAP_EVICT_HOOKS_H
 
 #include <linux/jump_label.h>
+#include <linux/pagevec.h>
 #include <linux/sched.h>
 #include <linux/swap.h>
 #include <linux/types.h>
@@ -39,6 +40,20 @@ static inline bool scaleswap_evicts(void)
 	return scaleswap_evict_on() && current->reclaim_state && current->reclaim_state->pipe;
 }
 
+void ssw_circulate(struct folio_batch *folios);
+
+/**
+ * scaleswap_circulate - free folios to the CPU that used them, if an evictor frees them
+ * @folios: what free_unref_folios() is about to free; it frees what is left
+ *
+ * Context: process context.
+ */
+static inline void scaleswap_circulate(struct folio_batch *folios)
+{
+	if (scaleswap_evicts())
+		ssw_circulate(folios);
+}
+
 #else
 
 static inline bool scaleswap_evict_on(void)
@@ -49,6 +64,10 @@ static inline bool scaleswap_evict_on(void)
 static inline bool scaleswap_evicts(void)
 {
 	return false;
+}
+
+static inline void scaleswap_circulate(struct folio_batch *folios)
+{
 }
 
 #endif /* CONFIG_SCALESWAP_EVICTOR */

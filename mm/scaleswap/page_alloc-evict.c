@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ScaleSwap: allocations that have evictors free memory, and wait for it.
+ * ScaleSwap: allocations that have evictors free memory, and wait for it; where evictors free it to.
  *
  * mm/page_alloc.c includes this file, which uses its static functions. See evictnode.c.
  */
@@ -248,6 +248,118 @@ static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order
 		page = get_page_from_freelist(gfp_mask, order, alloc_flags, ac);
 	}
 	return page;
+}
+
+/* --- circulation ----------------------------------------------------------------------- */
+
+/**
+ * DOC: Circulation
+ *
+ * A CPU that swaps in takes a free page for each page that evictors free for it. These are on the
+ * lists of the evictor's CPU, which returns them to the zone, and the CPU fills its own lists from
+ * there: both under the zone's lock, at which all CPUs meet. So an evictor puts what it frees on
+ * the lists of the CPU in whose shard it was, as if that CPU had reclaimed. It does not if these
+ * lists have what the CPU may hold, if somebody works on them, or if the zone is below its low
+ * watermark: pages on such lists do not count as free. See MAGE (SOSP '25), circulation of pages.
+ */
+
+/*
+ * How many pages the lists of a CPU may get; without the lock, a guess. As many as if that CPU freed
+ * them, but few if it did not fill its lists from the zone since it last freed a page or two: it may
+ * be idle, and then they would stay there.
+ */
+static unsigned int ssw_pcp_room(const struct zone *zone, const struct per_cpu_pages *pcp)
+{
+	int most = READ_ONCE(pcp->high);
+	int batch = READ_ONCE(pcp->batch);
+
+	/* Lists that are not to be used: see zone_pcp_disable(). */
+	if (!READ_ONCE(pcp->high_max))
+		return 0;
+	/* As nr_pcp_high() has it. */
+	if (test_bit(ZONE_RECLAIM_ACTIVE, &zone->flags))
+		most = min(most, batch << 2);
+	if (!READ_ONCE(pcp->alloc_factor))
+		most = min(most, batch << 1);
+	return max(most - READ_ONCE(pcp->count), 0);
+}
+
+/*
+ * Put prepared pages of a zone on the lists of a CPU; return how many. Preemption is off: a CPU that
+ * is online stays so, and its lists are drained if it goes offline after that.
+ */
+static unsigned int ssw_pcp_give(struct zone *zone, unsigned int cpu, struct page **pages,
+				 const u8 *types, unsigned int nr)
+{
+	struct per_cpu_pages *pcp = per_cpu_ptr(zone->per_cpu_pageset, cpu);
+	unsigned int i;
+
+	if (!spin_trylock(&pcp->lock))
+		return 0;
+	nr = min(nr, ssw_pcp_room(zone, pcp));
+	for (i = 0; i < nr; i++) {
+		trace_mm_page_free_batched(pages[i]);
+		/* At the end: other pages on the list may still be in that CPU's caches. */
+		list_add_tail(&pages[i]->pcp_list, &pcp->lists[order_to_pindex(types[i], 0)]);
+	}
+	pcp->count += nr;
+	spin_unlock(&pcp->lock);
+	__count_vm_events(PGFREE, nr);
+	return nr;
+}
+
+/**
+ * ssw_circulate - put folios that an evictor frees on the lists of the CPU that used them
+ * @folios: what free_unref_folios() is about to free; what is left is the caller's to free
+ *
+ * Takes single pages of one zone, all for the CPU in whose shard the first of them was: reclaim
+ * frees folios of one shard at a time.
+ *
+ * Context: process context; takes no lock for which it would wait, but the zone's in a race.
+ */
+void ssw_circulate(struct folio_batch *folios)
+{
+	struct page *pages[PAGEVEC_SIZE];
+	unsigned int cpu, i, left = 0, nr = 0, given, room;
+	struct zone *zone;
+	u8 types[PAGEVEC_SIZE];
+
+	/* On RT the lock may sleep, and it is not known whether the CPU stays online. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !READ_ONCE(ssw_evict_circulate) ||
+	    !folio_batch_count(folios))
+		return;
+	zone = folio_zone(folios->folios[0]);
+	if (zone_page_state(zone, NR_FREE_PAGES) < low_wmark_pages(zone))
+		return;
+	preempt_disable();
+	cpu = ssw_lru_swapper(folios->folios[0]);
+	if (cpu == smp_processor_id())
+		goto out;
+	room = ssw_pcp_room(zone, per_cpu_ptr(zone->per_cpu_pageset, cpu));
+	if (!room)
+		goto out;
+	for (i = 0; i < folio_batch_count(folios); i++) {
+		struct folio *folio = folios->folios[i];
+		int type = get_pfnblock_migratetype(&folio->page, folio_pfn(folio));
+
+		if (nr == room || folio_test_large(folio) || folio_zone(folio) != zone ||
+		    is_migrate_isolate(type)) {
+			folios->folios[left++] = folio;
+			continue;
+		}
+		if (!free_pages_prepare(&folio->page, 0))
+			continue;
+		types[nr] = type < MIGRATE_PCPTYPES ? type : MIGRATE_MOVABLE;
+		pages[nr++] = &folio->page;
+	}
+	folios->nr = left;
+	given = ssw_pcp_give(zone, cpu, pages, types, nr);
+	ssw_stat_add(SSW_EVICT_GIVEN, given);
+	/* The CPU has just begun to work on its lists, or has filled them. */
+	for (i = given; i < nr; i++)
+		free_one_page(zone, pages[i], page_to_pfn(pages[i]), 0, FPI_NONE);
+out:
+	preempt_enable();
 }
 
 #else /* CONFIG_SCALESWAP_EVICTOR */

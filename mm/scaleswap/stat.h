@@ -62,6 +62,8 @@
 	X(EVICT_BACK, put_back)						\
 	/* of those put back, still being written */			\
 	X(EVICT_LATE, late)						\
+	/* freed by evictors to the CPU that used them, page cache, too */ \
+	X(EVICT_GIVEN, given)						\
 	/* waits for evictors that ended with room; in events */	\
 	X(EVICT_WAITS, waits)						\
 	/* waits for what evictors held, when reclaim had freed nothing;	\

@@ -36,6 +36,19 @@ static ssize_t ssw_tunable_store(const char *buf, size_t count, const char *name
 	return count;
 }
 
+/* Set a switch, such as "fault/readahead", to what @buf says. */
+static ssize_t ssw_switch_store(const char *buf, size_t count, const char *name, bool *value)
+{
+	bool v;
+
+	if (memchr(buf, '\0', count) || kstrtobool(buf, &v)) {
+		pr_warn_ratelimited("%s takes 0 or 1\n", name);
+		return -EINVAL;
+	}
+	WRITE_ONCE(*value, v);
+	return count;
+}
+
 /* /sys/kernel/mm/scaleswap/ */
 
 static ssize_t enabled_show(struct kobject *kobj, struct kobj_attribute *attr,
@@ -216,6 +229,19 @@ static ssize_t evict_batch_store(struct kobject *kobj, struct kobj_attribute *at
 static struct kobj_attribute evict_batch_attr =
 	__ATTR(batch, 0644, evict_batch_show, evict_batch_store);
 
+static ssize_t circulate_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(ssw_evict_circulate));
+}
+
+static ssize_t circulate_store(struct kobject *kobj, struct kobj_attribute *attr,
+			       const char *buf, size_t count)
+{
+	return ssw_switch_store(buf, count, "evict/circulate", &ssw_evict_circulate);
+}
+
+static struct kobj_attribute circulate_attr = __ATTR_RW(circulate);
+
 SSW_EVICT_STATS(SSW_STAT_FILE)
 
 static struct attribute *ssw_evict_attrs[] = {
@@ -223,6 +249,7 @@ static struct attribute *ssw_evict_attrs[] = {
 	&cpus_attr.attr,
 	&wait_ms_attr.attr,
 	&evict_batch_attr.attr,
+	&circulate_attr.attr,
 	SSW_EVICT_STATS(SSW_FILE)
 	NULL,
 };
@@ -321,14 +348,7 @@ static ssize_t readahead_show(struct kobject *kobj, struct kobj_attribute *attr,
 static ssize_t readahead_store(struct kobject *kobj, struct kobj_attribute *attr,
 			       const char *buf, size_t count)
 {
-	bool v;
-
-	if (memchr(buf, '\0', count) || kstrtobool(buf, &v)) {
-		pr_warn_ratelimited("fault/readahead takes 0 or 1\n");
-		return -EINVAL;
-	}
-	WRITE_ONCE(ssw_fault_readahead, v);
-	return count;
+	return ssw_switch_store(buf, count, "fault/readahead", &ssw_fault_readahead);
 }
 
 static struct kobj_attribute readahead_attr = __ATTR_RW(readahead);

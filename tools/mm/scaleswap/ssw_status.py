@@ -46,6 +46,7 @@ evictors, in pages:
   evict/freed  of these; others were put back, some of them late, while being written
   evict/threads, cpus  how many there are on a node, and where
   evict/wait_ms, batch  how long tasks wait for them; pages they flush from TLBs together
+  evict/given  pages freed to the CPU that used them, if evict/circulate is 1
   evict/waits  times that tasks waited, and got memory; held_waits: that they found nothing to reclaim, and
                waited for what evictors held
   fallback/evict_*    times that they reclaimed instead: nothing could be freed (stuck), not in
@@ -73,10 +74,10 @@ NO_BATCH = 'no_batch'
 FAULT = ('mode', 'poll_us', 'readahead', 'reads_direct', 'reads_bio', 'reads_irq', 'reads_late',
          'reads_retried')
 IO = ('bio_pages', 'batches', 'batched')
-EVICT = ('threads', 'cpus', 'wait_ms', 'batch', 'waits', 'held_waits', 'flushed', 'held', 'freed', 'put_back',
-         'late')
+EVICT = ('threads', 'cpus', 'wait_ms', 'batch', 'circulate', 'waits', 'held_waits', 'flushed', 'held', 'freed',
+         'put_back', 'late', 'given')
 # How evictors are set; the second one is a list of CPUs.
-EVICT_SET = ('threads', 'cpus', 'wait_ms', 'batch')
+EVICT_SET = ('threads', 'cpus', 'wait_ms', 'batch', 'circulate')
 CPUS = 'cpus'
 # These are about evictors.
 EVICTORS = ('pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed')

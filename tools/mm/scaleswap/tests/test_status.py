@@ -210,8 +210,8 @@ class Status(fake.Case):
         self.assertNotIn('bio_pages', out)
 
     def test_evictors(self):
-        counts = {'threads': 2, 'cpus': '0-1', 'wait_ms': 200, 'batch': 128, 'waits': 12, 'held_waits': 4,
-                  'flushed': 3, 'held': 700, 'freed': 600, 'put_back': 100, 'late': 9}
+        counts = {'threads': 2, 'cpus': '0-1', 'wait_ms': 200, 'batch': 128, 'circulate': 1, 'waits': 12,
+                  'held_waits': 4, 'flushed': 3, 'held': 700, 'freed': 600, 'put_back': 100, 'late': 9, 'given': 480}
         status = json.loads(self.works('status --json --replay ' + RECORDING))
         self.assertEqual(status['evict'], counts)
         out = self.works('status --replay ' + RECORDING)
@@ -221,7 +221,7 @@ class Status(fake.Case):
         self.assertRegex(part, r'evict_stuck +5\n.*evict_late +6\n.*evict_unfit +7\n.*evict_killed +1\n')
         self.assertEqual(out.count('evict_late'), 1)
         self.assertRegex(part, r'evict/flushed +3\n +evict/held +700\n +evict/freed +600\n')
-        self.assertRegex(part, r'evict/put_back +100\n +evict/late +9\n')
+        self.assertRegex(part, r'evict/put_back +100\n +evict/late +9\n +evict/given +480\n')
         self.assertRegex(part, r'fallback/pipe_full +2\n')
         self.assertEqual(out.count('pipe_full'), 1)
         with open(RECORDING) as file:

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 
 #include "harness.h"
@@ -40,6 +41,7 @@ FIXTURE_SETUP(evict)
 FIXTURE_TEARDOWN(evict)
 {
 	ssw_write(DELAY, "0");
+	ssw_write(EVICT "circulate", "1");
 	if (!access(SSW_CG "/" GROUP, F_OK))
 		cg_remove(GROUP);
 	ssw_end();
@@ -191,6 +193,90 @@ SSW_BODY(evict, size_of_batches)
 	/* An isolation takes up to 64 pages. */
 	EXPECT_LE(held / 64, flushed);
 	ASSERT_TRUE(member_step(&m, CHECK));
+	member_step(&m, LEAVE);
+	EXPECT_EQ(0, m.status);
+	settled(_metadata);
+	EXPECT_EQ(0, cg_remove(GROUP));
+}
+
+/* What the lists of free pages of a CPU are said to have of @key, in all zones */
+static long long free_lists(int cpu, const char *key)
+{
+	FILE *f = fopen("/proc/zoneinfo", "r");
+	long long value, sum = 0;
+	char line[128], what[64];
+	int now = -1;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, " cpu: %d", &now) == 1)
+			continue;
+		if (now == cpu && sscanf(line, " %63[^:]: %lld", what, &value) == 2 && !strcmp(what, key))
+			sum += value;
+	}
+	if (f)
+		fclose(f);
+	return f ? sum : -1;
+}
+
+/* Evict pages of the member @rounds times, and have it use them. Return pages that it got back free. */
+static long long evict_and_use(struct __test_metadata *_metadata, struct member *m, int rounds)
+{
+	long long given = counter("given");
+
+	for (int i = 0; i < rounds; i++) {
+		EXPECT_EQ(0, evict(400));
+		EXPECT_TRUE(member_step(m, CHECK)) TH_LOG("a page is wrong");
+	}
+	given = counter("given") - given;
+	TH_LOG("%lld of %d pages", given, rounds * 400);
+	return given;
+}
+
+/*
+ * A page is freed to the lists of the CPU that used it, up to what that CPU holds, unless
+ * evict/circulate is 0 or that is the evictor's CPU.
+ */
+SSW_BODY(evict, circulation)
+{
+	const long pages = 3000;
+	long long given, most, had;
+	struct ssw_areas areas;
+	struct utsname system;
+	struct member m;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "one CPU");
+	ASSERT_EQ(0, uname(&system));
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, SSW_MANY));
+	ASSERT_EQ(0, cg_make(GROUP));
+	m = member_start(GROUP, 1, pages, 1);
+	ASSERT_TRUE(member_step(&m, STAMP));
+	ASSERT_EQ(0, ssw_pin(0));
+	/* The lists of CPU 1 are full at first: they get no page until it has used these. */
+	given = evict_and_use(_metadata, &m, 8);
+	if (strstr(system.version, "PREEMPT_RT")) {
+		EXPECT_EQ(0, given);
+	} else {
+		EXPECT_LT(0, given);
+	}
+	most = free_lists(1, "high");
+	had = free_lists(1, "count");
+	EXPECT_LT(0, most);
+	given = counter("given");
+	EXPECT_EQ(0, evict(2000));
+	given = counter("given") - given;
+	TH_LOG("CPU 1 had %lld pages, has %lld; it got %lld of 2000, may have %lld", had,
+	       free_lists(1, "count"), given, most);
+	EXPECT_GE(most, given);
+	EXPECT_LE(0, free_lists(1, "count"));
+	EXPECT_GE(had > most ? had : most, free_lists(1, "count"));
+	ASSERT_TRUE(member_step(&m, CHECK));
+	ASSERT_EQ(0, ssw_write(EVICT "circulate", "0"));
+	EXPECT_EQ(0, evict_and_use(_metadata, &m, 8));
+	ASSERT_EQ(0, ssw_write(EVICT "circulate", "1"));
+	ASSERT_EQ(0, ssw_pin(1));
+	EXPECT_EQ(0, evict_and_use(_metadata, &m, 8));
+	ASSERT_EQ(0, ssw_pin(0));
 	member_step(&m, LEAVE);
 	EXPECT_EQ(0, m.status);
 	settled(_metadata);

@@ -910,6 +910,7 @@ SSW_TEST_F(evict_pool, bad_input)
 		{ "batch", "0" }, { "batch", "257" }, { "batch", "x" },
 		{ "wait_ms", "0" }, { "wait_ms", "10001" }, { "wait_ms", "1 2" },
 		{ "cpus", "x" }, { "cpus", "9999" }, { "cpus", "2-1" },
+		{ "circulate", "2" }, { "circulate", "x" },
 	};
 	char path[96];
 
@@ -921,6 +922,7 @@ SSW_TEST_F(evict_pool, bad_input)
 	}
 	EXPECT_EQ(2, counter("threads"));
 	EXPECT_EQ(atoi(PATIENT), counter("wait_ms"));
+	EXPECT_EQ(1, counter("circulate"));
 }
 
 TEST_HARNESS_MAIN
