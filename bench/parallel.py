@@ -55,12 +55,13 @@ COLUMNS = {
     # asked for by --kernels
     "on-mglru": dict(ON, append="scaleswap=on", evict=True, mglru=True),
     "on-less-evict-mglru": dict(ON, append="scaleswap=core,lru,fault", mglru=True),
+    "on-less-circulation": dict(ON, append="scaleswap=on", evict=True, circulate=False),
     "core": dict(ON, append="scaleswap=core,fault"),
     "core-mglru": dict(ON, append="scaleswap=core,fault", mglru=True),
     "off": dict(prefix="", how="striped", append="scaleswap=off"),
 }
 DEFAULT = [c for c in COLUMNS
-           if c not in ("off", "on-mglru", "on-less-evict-mglru", "core", "core-mglru")]
+           if c not in ("off", "on-mglru", "on-less-evict-mglru", "on-less-circulation", "core", "core-mglru")]
 LOADS = ["shared", "threads", "apart", "global", "slow"]
 CPUS = [1, 2, 4, 8, 16, 32, 64, 128]
 MAIN = (60, 400)    # T, Q
@@ -152,8 +153,10 @@ def options(p, column, load, cpus):
         # kernels differ by some megabytes that they can still free: not to be much of it all
         pages = max(pages, p["global_pages"] // cpus)
     pages_mb = pages * cpus / 256
-    spare = {"tasks": cpus - int(cpus * p["spare"])} if p.get("spare") else {}
-    return dict(spare, part="parallel", how=c["how"], mglru=c.get("mglru", False), evict=c.get("evict", False), load=load, seed=p["seed"],
+    some = {"tasks": cpus - int(cpus * p["spare"])} if p.get("spare") else {}
+    if "circulate" in c:
+        some["circulate"] = c["circulate"]
+    return dict(some, part="parallel", how=c["how"], mglru=c.get("mglru", False), evict=c.get("evict", False), load=load, seed=p["seed"],
                 device_us=10 if load == "slow" else p["device_us"], depth=p["depth"],
                 # an area holds all pages of its CPU, and some that are cached twice
                 total_mb=max(16, math.ceil(2 * pages_mb)), max_mb=pages_mb / 2, pages=pages * cpus,
@@ -268,6 +271,9 @@ def rows_of(column, load, cpus, seed, result, commit=None):
         row["line_us_per_fault"] = round(found["ns"] / faults / 1000, 3)
         if w == 2:
             row["killed"] = result["killed"]
+            evicted = result.get("counters", {})
+            if evicted.get("evict/freed"):
+                row.update(evicted=evicted["evict/freed"], given=evicted.get("evict/given", 0))
             row["lines_by_function"] = each("insn", 0)
             row["line_ns_by_function"] = each("insn", 1)
             row["lines_by_data"] = each("data", 0)
@@ -385,6 +391,7 @@ def write(out, p, rows):
             "fault, by the time stamp counter; lines: transfers of a line from another CPU, over the number of faults",
             "killed: how many guests before this one ended because their kernel killed the load for want of memory; each time, "
             "100 is added to the seed of the load's random numbers",
+            "evicted: pages that evictors freed, in all steps; given: of all that they freed, what went to the CPU that had used it",
             "swap_out: all pages are written for the first time; swap_in: read in order while those in memory are clean",
             "waiting_percent (kernels with lock_stat): of the time of all CPUs in swap_out and both"],
     }

@@ -129,10 +129,10 @@ def into(path):
 
 def counters():
     out = g.counters()
-    for name in ("returned", "foreign", "allocated"):
-        path = f"{g.SYS}/lru/{name}"
+    for name in ("lru/returned", "lru/foreign", "lru/allocated", "evict/freed", "evict/given"):
+        path = f"{g.SYS}/{name}"
         if os.path.exists(path):
-            out[f"lru/{name}"] = int(g.read(path))
+            out[name] = int(g.read(path))
     for d in glob.glob(f"{g.SYS}/areas/*"):
         for name in ("tables", "table_bytes"):
             if os.path.exists(f"{d}/{name}"):
@@ -501,6 +501,8 @@ def evictors(o):
             write(f"{where}/cpus", f"{tasks}-{cpus() - 1}")
         # emulated CPUs take turns: a flush is acknowledged when each has had one
         write(f"{where}/wait_ms", "10000")
+        if not o.get("circulate", True):
+            write(f"{where}/circulate", "0")
 
 
 def main():
