@@ -69,7 +69,7 @@ MAIN = (60, 400)    # T, Q
 OTHERS = [[0, 400], [120, 400], [60, 100], [60, 200]]
 # the first T, Q is measured in all steps, the others while CPUs check and rewrite
 SETTINGS = dict(config="test", pages=1024, all_pages=8192, device_us=0, global_pages=32768, depth=32, others=OTHERS, seed=1,
-                other_seeds=[2, 3], spare=0)
+                other_seeds=[2, 3], spare=0, watermarks=0)
 QUICK = dict(pages=512, all_pages=2048, others=[], other_seeds=[])
 # what is measured with other T, Q and seeds, too; seeds up to this number of CPUs, where single waits count most
 COMPARED = ("base", "linux-7.2", "on")
@@ -154,6 +154,8 @@ def options(p, column, load, cpus):
         pages = max(pages, p["global_pages"] // cpus)
     pages_mb = pages * cpus / 256
     some = {"tasks": cpus - int(cpus * p["spare"])} if p.get("spare") else {}
+    if load == "global" and p.get("watermarks"):
+        some["watermark_scale_factor"] = p["watermarks"]
     if "circulate" in c:
         some["circulate"] = c["circulate"]
     return dict(some, part="parallel", how=c["how"], mglru=c.get("mglru", False), evict=c.get("evict", False), load=load, seed=p["seed"],
@@ -318,8 +320,9 @@ def settings(p, column, load, seed):
     """Other T and Q where they decide something: it takes twice as long."""
     here = dict(p, seed=seed)
     del here["other_seeds"]
-    if not here["spare"]:
-        del here["spare"]
+    for name in ("spare", "watermarks"):
+        if not here[name]:
+            del here[name]
     if load != "shared" or column not in COMPARED or seed != p["seed"] or with_locks(p):
         here["others"] = []
     return here
@@ -387,6 +390,8 @@ def write(out, p, rows):
             "at most quantum ns where they meet; kernel addresses alone have lines",
             "seed: of the load's random order; a guest has seed - 1 MB more memory, so that its boot differs, too",
             "spare: the part of the CPUs that has no tasks, for evictors alone. If it is 0, evictors run on all CPUs, beside tasks",
+            "watermarks: vm.watermark_scale_factor in global, if it is not 0. A guest has little memory, so its watermarks are nearer "
+            "to each other than those of a machine with so many CPUs",
             "both, in each run: check and rewrite in random order. kfaults_s: faults of all CPUs, thousands a second; avg_us to max_us: of a "
             "fault, by the time stamp counter; lines: transfers of a line from another CPU, over the number of faults",
             "killed: how many guests before this one ended because their kernel killed the load for want of memory; each time, "

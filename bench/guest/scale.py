@@ -306,6 +306,8 @@ def part_parallel(o):
     names, control = calibrate(devs[0]) if o["locks"] else (None, None)
     areas_on(o, devs)
     write("/proc/sys/vm/page-cluster", 0)
+    if "watermark_scale_factor" in o:
+        write("/proc/sys/vm/watermark_scale_factor", o["watermark_scale_factor"])
     more, held = [], None
     if o["load"] == "apart":
         make_group(GROUP)
