@@ -153,7 +153,8 @@ def options(p, column, load, cpus):
         # kernels differ by some megabytes that they can still free: not to be much of it all
         pages = max(pages, p["global_pages"] // cpus)
     pages_mb = pages * cpus / 256
-    some = {"tasks": cpus - int(cpus * p["spare"])} if p.get("spare") else {}
+    tasks = cpus - int(cpus * p.get("spare", 0))
+    some = {"tasks": tasks} if tasks != cpus else {}
     if load == "global" and p.get("watermarks"):
         some["watermark_scale_factor"] = p["watermarks"]
     if "circulate" in c:
@@ -161,7 +162,7 @@ def options(p, column, load, cpus):
     return dict(some, part="parallel", how=c["how"], mglru=c.get("mglru", False), evict=c.get("evict", False), load=load, seed=p["seed"],
                 device_us=10 if load == "slow" else p["device_us"], depth=p["depth"],
                 # an area holds all pages of its CPU, and some that are cached twice
-                total_mb=max(16, math.ceil(2 * pages_mb)), max_mb=pages_mb / 2, pages=pages * cpus,
+                total_mb=max(16, math.ceil(2 * pages_mb * cpus / tasks)), max_mb=pages_mb / 2, pages=pages * cpus,
                 # what processes lock: code, stack, results, page tables
                 own_mb=1 + 0.5 * cpus, locks=with_locks(p),
                 phases=phases(p, cpus)[0])
