@@ -14,7 +14,8 @@
  *
  * - A charge that leaves less than the headroom below memory.max or memory.high queues the memcg,
  *   and wakes an evictor. The evictor goes on until there is twice as much room, or a batch more.
- * - The less of the headroom is left, the more evictors there are for the memcg.
+ * - The less of the headroom is left, the more evictors there are for the memcg; all that it may
+ *   have, when half is left.
  * - A charge at the limit waits, for evict/wait_ms at most. Then there are as many evictors as the
  *   memcg may have, and its headroom grows. Evictors run where tasks wait, and evict pages of that
  *   CPU first; so they are about as near to these as the tasks would be.

@@ -23,7 +23,7 @@
  * - A boosted watermark counts only while tasks wait. kswapd answers it, by reclaim without swap.
  *   So it is with free CMA pages: only some tasks cannot use them, and these wait.
  * - There is one evictor at first, and there are the more, the nearer the node is to its min
- *   watermark.
+ *   watermark; all, when half of the headroom is left.
  * - A task that finds no memory waits, as at a limit of a memcg. For each one, evictors free
  *   %SWAP_CLUSTER_MAX pages more, what it would have reclaimed by itself, and there is one evictor
  *   for as many. With small watermarks, few evictors would have something to do otherwise, while

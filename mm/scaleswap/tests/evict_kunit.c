@@ -55,8 +55,10 @@ static void ssw_test_evictors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_evictors_of(1UL << 20, 64, 2), 64);
 	KUNIT_EXPECT_EQ(test, ssw_evictors_of(1UL << 20, 0, 1), 1);
 	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 1000), 1);
-	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 65), 1);
-	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 64), 2);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 97), 1);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 96), 2);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 65), 3);
+	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 64), 4);
 	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 128, 0), 4);
 	KUNIT_EXPECT_EQ(test, ssw_evictors_for(4, 0, 0), 1);
 }
