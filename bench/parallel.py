@@ -69,7 +69,7 @@ MAIN = (60, 400)    # T, Q
 OTHERS = [[0, 400], [120, 400], [60, 100], [60, 200]]
 # the first T, Q is measured in all steps, the others while CPUs check and rewrite
 SETTINGS = dict(config="test", pages=1024, all_pages=8192, device_us=0, global_pages=32768, depth=32, others=OTHERS, seed=1,
-                other_seeds=[2, 3], spare=0, watermarks=0)
+                other_seeds=[2, 3], spare=0, watermarks=0, request_pages=0)
 QUICK = dict(pages=512, all_pages=2048, others=[], other_seeds=[])
 # what is measured with other T, Q and seeds, too; seeds up to this number of CPUs, where single waits count most
 COMPARED = ("base", "linux-7.2", "on")
@@ -155,6 +155,8 @@ def options(p, column, load, cpus):
     pages_mb = pages * cpus / 256
     tasks = cpus - int(cpus * p.get("spare", 0))
     some = {"tasks": tasks} if tasks != cpus else {}
+    if p.get("request_pages"):
+        some["max_sectors"] = 8 * p["request_pages"]
     if load == "global" and p.get("watermarks"):
         some["watermark_scale_factor"] = p["watermarks"]
     if "circulate" in c:
@@ -321,7 +323,7 @@ def settings(p, column, load, seed):
     """Other T and Q where they decide something: it takes twice as long."""
     here = dict(p, seed=seed)
     del here["other_seeds"]
-    for name in ("spare", "watermarks"):
+    for name in ("spare", "watermarks", "request_pages"):
         if not here[name]:
             del here[name]
     if load != "shared" or column not in COMPARED or seed != p["seed"] or with_locks(p):
@@ -393,6 +395,8 @@ def write(out, p, rows):
             "spare: the part of the CPUs that has no tasks, for evictors alone. If it is 0, evictors run on all CPUs, beside tasks",
             "watermarks: vm.watermark_scale_factor in global, if it is not 0. A guest has little memory, so its watermarks are nearer "
             "to each other than those of a machine with so many CPUs",
+            "request_pages: pages that a drive takes in one request, if it is not 0. null_blk copies all pages of a request under one "
+            "lock of the drive, and a read waits for that, which drives do not have",
             "both, in each run: check and rewrite in random order. kfaults_s: faults of all CPUs, thousands a second; avg_us to max_us: of a "
             "fault, by the time stamp counter; lines: transfers of a line from another CPU, over the number of faults",
             "killed: how many guests before this one ended because their kernel killed the load for want of memory; each time, "

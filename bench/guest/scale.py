@@ -63,13 +63,13 @@ def cpus():
 
 # --- areas --------------------------------------------------------------------------
 
-def null_drives(n, size_mb, irqmode=1, completion_ns=None, depth=128):
+def null_drives(n, size_mb, irqmode=1, completion_ns=None, depth=128, max_sectors=None):
     out = []
     for i in range(n):
         d = f"{NULLB}/nullb{i}"
         os.makedirs(d, exist_ok=True)
         for name, value in (("size", size_mb), ("blocksize", 4096), ("memory_backed", 1),
-                            ("queue_mode", 2), ("irqmode", irqmode), ("completion_nsec", completion_ns),
+                            ("queue_mode", 2), ("irqmode", irqmode), ("completion_nsec", completion_ns), ("max_sectors", max_sectors),
                             ("submit_queues", cpus()), ("hw_queue_depth", depth), ("power", 1)):
             if value is not None:
                 write(f"{d}/{name}", value)
@@ -300,7 +300,8 @@ def part_parallel(o):
     write("/proc/self/oom_score_adj", 0)
     n = cpus() if o["how"] == "percore" else min(cpus(), PLAIN_AREAS)
     devs = null_drives(n, -(-o["total_mb"] // n), irqmode=2 if o["device_us"] else 0,
-                       completion_ns=o["device_us"] * 1000 or None, depth=o["depth"])
+                       completion_ns=o["device_us"] * 1000 or None, depth=o["depth"],
+                       max_sectors=o.get("max_sectors"))
     for d in devs:
         g.run("mkswap", d)
     names, control = calibrate(devs[0]) if o["locks"] else (None, None)
