@@ -258,30 +258,53 @@ static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order
  * A CPU that swaps in takes a free page for each page that evictors free for it. These are on the
  * lists of the evictor's CPU, which returns them to the zone, and the CPU fills its own lists from
  * there: both under the zone's lock, at which all CPUs meet. So an evictor puts what it frees on
- * the lists of the CPU in whose shard it was, as if that CPU had reclaimed. It does not if these
- * lists have what the CPU may hold, if somebody works on them, or if the zone is below its low
- * watermark: pages on such lists do not count as free. See MAGE (SOSP '25), circulation of pages.
+ * the lists of the CPU in whose shard it was, as if that CPU had reclaimed. See MAGE (SOSP '25),
+ * circulation of pages.
+ *
+ * A CPU gets no more pages than it took since it last got some, and what it took long ago is
+ * forgotten. So lists of idle CPUs do not fill up: pages on these do not count as free. It gets
+ * none if its lists have what it may hold, if somebody works on them, or if the zone is below its
+ * low watermark.
  */
 
-/*
- * How many pages the lists of a CPU may get; without the lock, a guess. As many as if that CPU freed
- * them, but few if it did not fill its lists from the zone since it last freed a page or two: it may
- * be idle, and then they would stay there.
- */
-static unsigned int ssw_pcp_room(const struct zone *zone, const struct per_cpu_pages *pcp)
+/* Pages that a CPU took and may get later at most, in batches of its lists */
+#define SSW_GIVE_BATCHES	8
+
+/* Of the pages that a CPU has taken since boot, by zone, those that it got back, or that are forgotten */
+static DEFINE_PER_CPU(unsigned long [MAX_NR_ZONES], ssw_got_back);
+
+/* Under the lock of the CPU's lists, or without it, as a guess. CPUs have lists of each node. */
+static unsigned int ssw_pcp_owed(const struct zone *zone, unsigned int cpu, unsigned int batch)
 {
-	int most = READ_ONCE(pcp->high);
-	int batch = READ_ONCE(pcp->batch);
+#ifdef CONFIG_VM_EVENT_COUNTERS
+	const struct vm_event_state *events = per_cpu_ptr(&vm_event_states, cpu);
+	unsigned long took = READ_ONCE(events->event[PGALLOC_NORMAL - ZONE_NORMAL + zone_idx(zone)]);
+	unsigned long *got = &per_cpu(ssw_got_back, cpu)[zone_idx(zone)];
+
+	if (took - READ_ONCE(*got) > SSW_GIVE_BATCHES * batch)
+		WRITE_ONCE(*got, took - SSW_GIVE_BATCHES * batch);
+	return took - READ_ONCE(*got);
+#else
+	return SSW_GIVE_BATCHES * batch;
+#endif
+}
+
+/* How many pages a CPU may get: what it is owed, as far as its lists may have so many. */
+static unsigned int ssw_pcp_room(const struct zone *zone, unsigned int cpu)
+{
+	const struct per_cpu_pages *pcp = per_cpu_ptr(zone->per_cpu_pageset, cpu);
+	int most = READ_ONCE(pcp->high), batch = READ_ONCE(pcp->batch);
 
 	/* Lists that are not to be used: see zone_pcp_disable(). */
 	if (!READ_ONCE(pcp->high_max))
 		return 0;
-	/* As nr_pcp_high() has it. */
+	/* Memory is short, as nr_pcp_high() has it. */
 	if (test_bit(ZONE_RECLAIM_ACTIVE, &zone->flags))
-		most = min(most, batch << 2);
-	if (!READ_ONCE(pcp->alloc_factor))
-		most = min(most, batch << 1);
-	return max(most - READ_ONCE(pcp->count), 0);
+		most = min(most, 4 * batch);
+	if (test_bit(ZONE_BELOW_HIGH, &zone->flags))
+		most = min(most, READ_ONCE(pcp->high_min));
+	most = max(most - READ_ONCE(pcp->count), 0);
+	return min(most, ssw_pcp_owed(zone, cpu, batch));
 }
 
 /*
@@ -296,13 +319,14 @@ static unsigned int ssw_pcp_give(struct zone *zone, unsigned int cpu, struct pag
 
 	if (!spin_trylock(&pcp->lock))
 		return 0;
-	nr = min(nr, ssw_pcp_room(zone, pcp));
+	nr = min(nr, ssw_pcp_room(zone, cpu));
 	for (i = 0; i < nr; i++) {
 		trace_mm_page_free_batched(pages[i]);
 		/* At the end: other pages on the list may still be in that CPU's caches. */
 		list_add_tail(&pages[i]->pcp_list, &pcp->lists[order_to_pindex(types[i], 0)]);
 	}
 	pcp->count += nr;
+	per_cpu(ssw_got_back, cpu)[zone_idx(zone)] += nr;
 	spin_unlock(&pcp->lock);
 	__count_vm_events(PGFREE, nr);
 	return nr;
@@ -335,7 +359,7 @@ void ssw_circulate(struct folio_batch *folios)
 	cpu = ssw_lru_swapper(folios->folios[0]);
 	if (cpu == smp_processor_id())
 		goto out;
-	room = ssw_pcp_room(zone, per_cpu_ptr(zone->per_cpu_pageset, cpu));
+	room = ssw_pcp_room(zone, cpu);
 	if (!room)
 		goto out;
 	for (i = 0; i < folio_batch_count(folios); i++) {

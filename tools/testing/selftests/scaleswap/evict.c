@@ -218,31 +218,41 @@ static long long free_lists(int cpu, const char *key)
 	return f ? sum : -1;
 }
 
-/* Evict pages of the member @rounds times, and have it use them. Return pages that it got back free. */
-static long long evict_and_use(struct __test_metadata *_metadata, struct member *m, int rounds)
+/* Take pages of @p, which has @n, from the lists of CPU 1, until these have room for @room more. */
+static void use_up(struct __test_metadata *_metadata, char *p, long n, long room)
 {
-	long long given = counter("given");
+	ASSERT_EQ(0, ssw_pin(1));
+	/* To look takes pages, too, and gives them back. */
+	for (long i = 0; i < n && free_lists(1, "high") - free_lists(1, "count") < room; i += 16)
+		ssw_stamp(p + i * SSW_PAGE, 16, 1);
+	EXPECT_LE(room, free_lists(1, "high") - free_lists(1, "count"));
+}
 
-	for (int i = 0; i < rounds; i++) {
-		EXPECT_EQ(0, evict(400));
-		EXPECT_TRUE(member_step(m, CHECK)) TH_LOG("a page is wrong");
-	}
+/* Evict pages of CPU 1's shard, on @cpu. Return how many go to the lists of CPU 1. */
+static long long given_by(struct __test_metadata *_metadata, int cpu, long pages)
+{
+	long long had = free_lists(1, "count"), given = counter("given");
+
+	ASSERT_EQ(0, ssw_pin(cpu));
+	EXPECT_EQ(0, evict(pages));
 	given = counter("given") - given;
-	TH_LOG("%lld of %d pages", given, rounds * 400);
+	TH_LOG("on CPU %d: of %ld pages, CPU 1 got %lld; it had %lld, has %lld; a batch is %lld", cpu,
+	       pages, given, had, free_lists(1, "count"), free_lists(1, "batch"));
 	return given;
 }
 
 /*
- * A page is freed to the lists of the CPU that used it, up to what that CPU holds, unless
- * evict/circulate is 0 or that is the evictor's CPU.
+ * A CPU that used pages gets some of those that are freed, for pages that it took, up to eight
+ * batches; not if evict/circulate is 0, or if it is the evictor's CPU.
  */
 SSW_BODY(evict, circulation)
 {
-	const long pages = 3000;
-	long long given, most, had;
+	const long pages = 6000, some = 2000, more = 8000;
 	struct ssw_areas areas;
 	struct utsname system;
+	long long given, most;
 	struct member m;
+	char *p;
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "one CPU");
@@ -251,34 +261,33 @@ SSW_BODY(evict, circulation)
 	ASSERT_EQ(0, cg_make(GROUP));
 	m = member_start(GROUP, 1, pages, 1);
 	ASSERT_TRUE(member_step(&m, STAMP));
-	ASSERT_EQ(0, ssw_pin(0));
-	/* The lists of CPU 1 are full at first: they get no page until it has used these. */
-	given = evict_and_use(_metadata, &m, 8);
+	p = ssw_map(3 * more, false);
+	ASSERT_NE(NULL, p);
+	most = 8 * free_lists(1, "batch");
+	use_up(_metadata, p, more, most);
+	given = given_by(_metadata, 0, some);
 	if (strstr(system.version, "PREEMPT_RT")) {
 		EXPECT_EQ(0, given);
 	} else {
 		EXPECT_LT(0, given);
 	}
-	most = free_lists(1, "high");
-	had = free_lists(1, "count");
-	EXPECT_LT(0, most);
-	given = counter("given");
-	EXPECT_EQ(0, evict(2000));
-	given = counter("given") - given;
-	TH_LOG("CPU 1 had %lld pages, has %lld; it got %lld of 2000, may have %lld", had,
-	       free_lists(1, "count"), given, most);
 	EXPECT_GE(most, given);
 	EXPECT_LE(0, free_lists(1, "count"));
-	EXPECT_GE(had > most ? had : most, free_lists(1, "count"));
+	/* It has taken few since, if any. */
+	EXPECT_GE(most / 4, given_by(_metadata, 0, some));
 	ASSERT_TRUE(member_step(&m, CHECK));
 	ASSERT_EQ(0, ssw_write(EVICT "circulate", "0"));
-	EXPECT_EQ(0, evict_and_use(_metadata, &m, 8));
+	use_up(_metadata, p + more * SSW_PAGE, more, most);
+	EXPECT_EQ(0, given_by(_metadata, 0, some));
 	ASSERT_EQ(0, ssw_write(EVICT "circulate", "1"));
-	ASSERT_EQ(0, ssw_pin(1));
-	EXPECT_EQ(0, evict_and_use(_metadata, &m, 8));
-	ASSERT_EQ(0, ssw_pin(0));
+	ASSERT_TRUE(member_step(&m, CHECK));
+	use_up(_metadata, p + 2 * more * SSW_PAGE, more, most);
+	EXPECT_EQ(0, given_by(_metadata, 1, some));
+	ASSERT_TRUE(member_step(&m, CHECK));
 	member_step(&m, LEAVE);
 	EXPECT_EQ(0, m.status);
+	munmap(p, 3 * more * SSW_PAGE);
+	ASSERT_EQ(0, ssw_pin(0));
 	settled(_metadata);
 	EXPECT_EQ(0, cg_remove(GROUP));
 }
