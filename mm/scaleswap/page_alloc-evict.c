@@ -293,16 +293,19 @@ static unsigned int ssw_pcp_owed(const struct zone *zone, unsigned int cpu, unsi
 static unsigned int ssw_pcp_room(const struct zone *zone, unsigned int cpu)
 {
 	const struct per_cpu_pages *pcp = per_cpu_ptr(zone->per_cpu_pageset, cpu);
-	int most = READ_ONCE(pcp->high), batch = READ_ONCE(pcp->batch);
+	int least = READ_ONCE(pcp->high_min), max_high = READ_ONCE(pcp->high_max);
+	int most, batch = READ_ONCE(pcp->batch);
 
 	/* Lists that are not to be used: see zone_pcp_disable(). */
-	if (!READ_ONCE(pcp->high_max))
+	if (!max_high)
 		return 0;
+	/* These may have been set since the CPU last looked. */
+	most = clamp(READ_ONCE(pcp->high), min(least, max_high), max_high);
 	/* Memory is short, as nr_pcp_high() has it. */
 	if (test_bit(ZONE_RECLAIM_ACTIVE, &zone->flags))
 		most = min(most, 4 * batch);
 	if (test_bit(ZONE_BELOW_HIGH, &zone->flags))
-		most = min(most, READ_ONCE(pcp->high_min));
+		most = min(most, least);
 	most = max(most - READ_ONCE(pcp->count), 0);
 	return min(most, ssw_pcp_owed(zone, cpu, batch));
 }
