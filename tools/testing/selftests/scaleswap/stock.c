@@ -259,7 +259,10 @@ SSW_BODY(stock, left_for_reclaim)
 	while (at < limit && pages_of(TOP, "memory.swap.peak") < limit)
 		member_part(&m[0], OUT, at++, 1);
 	ASSERT_EQ(limit, pages_of(TOP, "memory.swap.peak"));
-	ASSERT_EQ(limit - others, ssw_sum("used"));
+	/* More, if reclaim of somebody else has looked at how much swap is left, as kswapd may. */
+	ASSERT_LE(limit - others, ssw_sum("used"));
+	if (ssw_sum("used") > limit - others)
+		TH_LOG("some stocks were given back before");
 	for (int i = 0; i < 100 && ssw_sum("used") < limit; i++)
 		cg_reclaim(TOP);
 	EXPECT_EQ(limit, ssw_sum("used")) TH_LOG("pages in stocks keep reclaim from swapping");
