@@ -7,6 +7,7 @@ import tables as t
 FILE = "parallel.json"
 LOCKS_FILE = "parallel-locks.json"
 EVICT_FILE = "parallel-evict.json"
+SPARE_FILE = "parallel-spare.json"
 LRU_FILE = "parallel-lru.json"
 LOCKS = {"lru_lock": "`lru_lock`", "si->lock": "`si->lock`"}
 KERNELS = {"base": "base kernel", "mglru": "base, MGLRU", "linux-7.2": "Linux 7.2", "on": "`scaleswap=on`",
@@ -183,11 +184,10 @@ def table_parallel_locks():
     return t.markdown(head_, rows) + t.source(LOCKS_FILE)
 
 
-def table_parallel_evict():
-    """With evictors and without: throughput, and how long a fault takes; a fault may wait for reclaim."""
+def evict_rows(file):
     rows = []
     found = {}
-    for r in t.data(EVICT_FILE)["runs"]:
+    for r in t.data(file)["runs"]:
         found.setdefault((r["load"], r["cpus"], r["kernel"]), []).append(r)
     for load in sorted({k[0] for k in found}, key=list(LOADS).index):
         for cpus in sorted({k[1] for k in found}):
@@ -198,8 +198,22 @@ def table_parallel_evict():
                         rows.append([LOADS[load], cpus, lru, title,
                                      *[spread([r[k] for r in runs], 0)
                                        for k in ("kfaults_s", "avg_us", "p50_us", "p99_us", "p999_us")]])
+    return rows
+
+
+def table_parallel_evict():
+    """With evictors and without: throughput, and how long a fault takes; a fault may wait for reclaim."""
+    return latencies(EVICT_FILE)
+
+
+def table_parallel_spare():
+    """The same where evictors have CPUs of their own."""
+    return latencies(SPARE_FILE)
+
+
+def latencies(file):
     return t.markdown(["", "CPUs", "LRU", "kernel", "thousand faults a second", "µs of a fault: average", "p50", "p99",
-                       "p99.9"], rows) + t.source(EVICT_FILE)
+                       "p99.9"], evict_rows(file)) + t.source(file)
 
 
 def spread(values, digits):
