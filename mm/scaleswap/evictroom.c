@@ -266,16 +266,18 @@ void ssw_evict_freed(struct mem_cgroup *memcg, int nid, unsigned long freed, uns
  * @headroom: pages of room at which they begin
  * @left: pages that are left of these
  *
- * Each evictor sends the flushes of its own pages. So there are not more than are needed. Those that
- * begin have pages only when their first batch is written, and tasks go on meanwhile. So all evict
- * while half of the headroom is left.
+ * Each evictor sends the flushes of its own pages. So there are not more than are needed. Those
+ * that begin have pages only when their first batch is written, and tasks go on meanwhile. So all
+ * evict while half of the headroom is left.
  *
  * Context: any.
  * Return: from 1, if the whole headroom is left, to @most, if at most half is.
  */
 unsigned int ssw_evictors_for(unsigned int most, unsigned long headroom, unsigned long left)
 {
-	return headroom ? clamp(2 * most * (headroom - min(left, headroom)) / headroom, 1, most) : 1;
+	unsigned long used = headroom - min(left, headroom);
+
+	return headroom ? clamp(2 * most * used / headroom, 1, most) : 1;
 }
 
 /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ScaleSwap: allocations that have evictors free memory, and wait for it; where evictors free it to.
+ * ScaleSwap: allocations that have evictors free memory, and wait for it; where evictors free it
+ * to.
  *
  * mm/page_alloc.c includes this file, which uses its static functions. See evictnode.c.
  */
@@ -270,7 +271,7 @@ static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order
 /* Pages that a CPU took and may get later at most, in batches of its lists */
 #define SSW_GIVE_BATCHES	8
 
-/* Of the pages that a CPU has taken since boot, by zone, those that it got back, or that are forgotten */
+/* Of the pages that a CPU has taken, by zone, those that it got back, or that are forgotten */
 static DEFINE_PER_CPU(unsigned long [MAX_NR_ZONES], ssw_got_back);
 
 /* Under the lock of the CPU's lists, or without it, as a guess. CPUs have lists of each node. */
@@ -278,8 +279,9 @@ static unsigned int ssw_pcp_owed(const struct zone *zone, unsigned int cpu, unsi
 {
 #ifdef CONFIG_VM_EVENT_COUNTERS
 	const struct vm_event_state *events = per_cpu_ptr(&vm_event_states, cpu);
-	unsigned long took = READ_ONCE(events->event[PGALLOC_NORMAL - ZONE_NORMAL + zone_idx(zone)]);
+	unsigned int item = PGALLOC_NORMAL - ZONE_NORMAL + zone_idx(zone);
 	unsigned long *got = &per_cpu(ssw_got_back, cpu)[zone_idx(zone)];
+	unsigned long took = READ_ONCE(events->event[item]);
 
 	if (took - READ_ONCE(*got) > SSW_GIVE_BATCHES * batch)
 		WRITE_ONCE(*got, took - SSW_GIVE_BATCHES * batch);
@@ -311,8 +313,8 @@ static unsigned int ssw_pcp_room(const struct zone *zone, unsigned int cpu)
 }
 
 /*
- * Put prepared pages of a zone on the lists of a CPU; return how many. Preemption is off: a CPU that
- * is online stays so, and its lists are drained if it goes offline after that.
+ * Put prepared pages of a zone on the lists of a CPU; return how many. Preemption is off: a CPU
+ * that is online stays so, and its lists are drained if it goes offline after that.
  */
 static unsigned int ssw_pcp_give(struct zone *zone, unsigned int cpu, struct page **pages,
 				 const u8 *types, unsigned int nr)

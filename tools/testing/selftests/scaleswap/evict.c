@@ -207,15 +207,17 @@ static long long free_lists(int cpu, const char *key)
 	char line[128], what[64];
 	int now = -1;
 
-	while (f && fgets(line, sizeof(line), f)) {
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f)) {
 		if (sscanf(line, " cpu: %d", &now) == 1)
 			continue;
-		if (now == cpu && sscanf(line, " %63[^:]: %lld", what, &value) == 2 && !strcmp(what, key))
+		if (now == cpu && sscanf(line, " %63[^:]: %lld", what, &value) == 2 &&
+		    !strcmp(what, key))
 			sum += value;
 	}
-	if (f)
-		fclose(f);
-	return f ? sum : -1;
+	fclose(f);
+	return sum;
 }
 
 /* Take pages of @p, which has @n, from the lists of CPU 1, until these have room for @room more. */
@@ -236,8 +238,8 @@ static long long given_by(struct __test_metadata *_metadata, int cpu, long pages
 	ASSERT_EQ(0, ssw_pin(cpu));
 	EXPECT_EQ(0, evict(pages));
 	given = counter("given") - given;
-	TH_LOG("on CPU %d: of %ld pages, CPU 1 got %lld; it had %lld, has %lld; a batch is %lld", cpu,
-	       pages, given, had, free_lists(1, "count"), free_lists(1, "batch"));
+	TH_LOG("on CPU %d: of %ld pages, CPU 1 got %lld; it had %lld, has %lld; a batch is %lld",
+	       cpu, pages, given, had, free_lists(1, "count"), free_lists(1, "batch"));
 	return given;
 }
 
