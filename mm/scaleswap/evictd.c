@@ -97,7 +97,7 @@ static struct cpumask ssw_evict_cpumask;
 atomic_t ssw_evict_awake;
 unsigned int ssw_evict_batch __read_mostly = SSW_BATCH_PAGES;
 /* Whether evictors free pages to the CPU that used them */
-bool ssw_evict_circulate __read_mostly = true;
+bool ssw_evict_circulate __read_mostly;
 /* For tests: evictors take nothing while it is set. */
 bool ssw_evict_paused;
 

@@ -274,26 +274,26 @@ static struct page *scaleswap_evict_last_page(gfp_t gfp_mask, unsigned int order
 /* Of the pages that a CPU has taken, by zone, those that it got back, or that are forgotten */
 static DEFINE_PER_CPU(unsigned long [MAX_NR_ZONES], ssw_got_back);
 
-/* Under the lock of the CPU's lists, or without it, as a guess. CPUs have lists of each node. */
-static unsigned int ssw_pcp_owed(const struct zone *zone, unsigned int cpu, unsigned int batch)
+/* Pages that a CPU has taken from such zones; none if nobody counts them. */
+static unsigned long ssw_pcp_took(const struct zone *zone, unsigned int cpu)
 {
 #ifdef CONFIG_VM_EVENT_COUNTERS
 	const struct vm_event_state *events = per_cpu_ptr(&vm_event_states, cpu);
-	unsigned int item = PGALLOC_NORMAL - ZONE_NORMAL + zone_idx(zone);
-	unsigned long *got = &per_cpu(ssw_got_back, cpu)[zone_idx(zone)];
-	unsigned long took = READ_ONCE(events->event[item]);
 
-	if (took - READ_ONCE(*got) > SSW_GIVE_BATCHES * batch)
-		WRITE_ONCE(*got, took - SSW_GIVE_BATCHES * batch);
-	return took - READ_ONCE(*got);
+	return READ_ONCE(events->event[PGALLOC_NORMAL - ZONE_NORMAL + zone_idx(zone)]);
 #else
-	return SSW_GIVE_BATCHES * batch;
+	return 0;
 #endif
 }
 
-/* How many pages a CPU may get: what it is owed, as far as its lists may have so many. */
-static unsigned int ssw_pcp_room(const struct zone *zone, unsigned int cpu)
+/*
+ * How many pages a CPU may get that has taken @took: what it is owed, as far as its lists may have
+ * so many. It is exact under the lock of these lists. The count of what a CPU got is shared by its
+ * lists of all nodes, though: it may miss some pages that two evictors give at the same time.
+ */
+static unsigned int ssw_pcp_room(const struct zone *zone, unsigned int cpu, unsigned long took)
 {
+	unsigned long owed = took - READ_ONCE(per_cpu(ssw_got_back, cpu)[zone_idx(zone)]);
 	const struct per_cpu_pages *pcp = per_cpu_ptr(zone->per_cpu_pageset, cpu);
 	int least = READ_ONCE(pcp->high_min), max_high = READ_ONCE(pcp->high_max);
 	int most, batch = READ_ONCE(pcp->batch);
@@ -309,7 +309,8 @@ static unsigned int ssw_pcp_room(const struct zone *zone, unsigned int cpu)
 	if (test_bit(ZONE_BELOW_HIGH, &zone->flags))
 		most = min(most, least);
 	most = max(most - READ_ONCE(pcp->count), 0);
-	return min(most, ssw_pcp_owed(zone, cpu, batch));
+	owed = min(owed, SSW_GIVE_BATCHES * (unsigned long)batch);
+	return min((unsigned long)most, owed);
 }
 
 /*
@@ -320,18 +321,22 @@ static unsigned int ssw_pcp_give(struct zone *zone, unsigned int cpu, struct pag
 				 const u8 *types, unsigned int nr)
 {
 	struct per_cpu_pages *pcp = per_cpu_ptr(zone->per_cpu_pageset, cpu);
+	unsigned long *got = &per_cpu(ssw_got_back, cpu)[zone_idx(zone)];
+	unsigned long took = ssw_pcp_took(zone, cpu), least;
 	unsigned int i;
 
 	if (!spin_trylock(&pcp->lock))
 		return 0;
-	nr = min(nr, ssw_pcp_room(zone, cpu));
+	nr = min(nr, ssw_pcp_room(zone, cpu, took));
 	for (i = 0; i < nr; i++) {
 		trace_mm_page_free_batched(pages[i]);
 		/* At the end: other pages on the list may still be in that CPU's caches. */
 		list_add_tail(&pages[i]->pcp_list, &pcp->lists[order_to_pindex(types[i], 0)]);
 	}
 	pcp->count += nr;
-	per_cpu(ssw_got_back, cpu)[zone_idx(zone)] += nr;
+	/* What is owed beyond that is forgotten. */
+	least = took - SSW_GIVE_BATCHES * (unsigned long)READ_ONCE(pcp->batch);
+	WRITE_ONCE(*got, ((long)(least - *got) > 0 ? least : *got) + nr);
 	spin_unlock(&pcp->lock);
 	__count_vm_events(PGFREE, nr);
 	return nr;
@@ -364,7 +369,7 @@ void ssw_circulate(struct folio_batch *folios)
 	cpu = ssw_lru_swapper(folios->folios[0]);
 	if (cpu == smp_processor_id())
 		goto out;
-	room = ssw_pcp_room(zone, cpu);
+	room = ssw_pcp_room(zone, cpu, ssw_pcp_took(zone, cpu));
 	if (!room)
 		goto out;
 	for (i = 0; i < folio_batch_count(folios); i++) {

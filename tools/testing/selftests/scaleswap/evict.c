@@ -41,7 +41,7 @@ FIXTURE_SETUP(evict)
 FIXTURE_TEARDOWN(evict)
 {
 	ssw_write(DELAY, "0");
-	ssw_write(EVICT "circulate", "1");
+	ssw_write(EVICT "circulate", "0");
 	if (!access(SSW_CG "/" GROUP, F_OK))
 		cg_remove(GROUP);
 	ssw_end();
@@ -266,6 +266,7 @@ SSW_BODY(evict, circulation)
 	p = ssw_map(3 * more, false);
 	ASSERT_NE(NULL, p);
 	most = 8 * free_lists(1, "batch");
+	ASSERT_EQ(0, ssw_write(EVICT "circulate", "1"));
 	use_up(_metadata, p, more, most);
 	given = given_by(_metadata, 0, some);
 	if (strstr(system.version, "PREEMPT_RT")) {
