@@ -55,13 +55,13 @@ COLUMNS = {
     # asked for by --kernels
     "on-mglru": dict(ON, append="scaleswap=on", evict=True, mglru=True),
     "on-less-evict-mglru": dict(ON, append="scaleswap=core,lru,fault", mglru=True),
-    "on-less-circulation": dict(ON, append="scaleswap=on", evict=True, circulate=False),
+    "on-circulation": dict(ON, append="scaleswap=on", evict=True, circulate=True),
     "core": dict(ON, append="scaleswap=core,fault"),
     "core-mglru": dict(ON, append="scaleswap=core,fault", mglru=True),
     "off": dict(prefix="", how="striped", append="scaleswap=off"),
 }
 DEFAULT = [c for c in COLUMNS
-           if c not in ("off", "on-mglru", "on-less-evict-mglru", "on-less-circulation", "core", "core-mglru")]
+           if c not in ("off", "on-mglru", "on-less-evict-mglru", "on-circulation", "core", "core-mglru")]
 LOADS = ["shared", "threads", "apart", "global", "slow"]
 CPUS = [1, 2, 4, 8, 16, 32, 64, 128]
 MAIN = (60, 400)    # T, Q

@@ -504,8 +504,8 @@ def evictors(o):
             write(f"{where}/cpus", f"{tasks}-{cpus() - 1}")
         # emulated CPUs take turns: a flush is acknowledged when each has had one
         write(f"{where}/wait_ms", "10000")
-        if not o.get("circulate", True):
-            write(f"{where}/circulate", "0")
+        if o.get("circulate"):
+            write(f"{where}/circulate", "1")
 
 
 def main():
