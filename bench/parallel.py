@@ -278,7 +278,7 @@ def rows_of(column, load, cpus, seed, result, commit=None):
             row["killed"] = result["killed"]
             evicted = result.get("counters", {})
             if evicted.get("evict/freed"):
-                row.update(evicted=evicted["evict/freed"], given=evicted.get("evict/given", 0))
+                row.update(waits=evicted.get("evict/waits", 0), evicted=evicted["evict/freed"], given=evicted.get("evict/given", 0))
             row["lines_by_function"] = each("insn", 0)
             row["line_ns_by_function"] = each("insn", 1)
             row["lines_by_data"] = each("data", 0)
@@ -401,7 +401,8 @@ def write(out, p, rows):
             "fault, by the time stamp counter; lines: transfers of a line from another CPU, over the number of faults",
             "killed: how many guests before this one ended because their kernel killed the load for want of memory; each time, "
             "100 is added to the seed of the load's random numbers",
-            "evicted: pages that evictors freed, in all steps; given: of all that they freed, what went to the CPU that had used it",
+            "waits: times that a task waited for evictors, in all steps; evicted: pages that they freed; given: of all that they freed, "
+            "what went to the CPU that had used it",
             "swap_out: all pages are written for the first time; swap_in: read in order while those in memory are clean",
             "waiting_percent (kernels with lock_stat): of the time of all CPUs in swap_out and both"],
     }

@@ -129,7 +129,7 @@ def into(path):
 
 def counters():
     out = g.counters()
-    for name in ("lru/returned", "lru/foreign", "lru/allocated", "evict/freed", "evict/given"):
+    for name in ("lru/returned", "lru/foreign", "lru/allocated", "evict/freed", "evict/given", "evict/waits"):
         path = f"{g.SYS}/{name}"
         if os.path.exists(path):
             out[name] = int(g.read(path))
