@@ -310,7 +310,7 @@ static unsigned int ssw_pcp_room(const struct zone *zone, unsigned int cpu, unsi
 		most = min(most, least);
 	most = max(most - READ_ONCE(pcp->count), 0);
 	owed = min(owed, SSW_GIVE_BATCHES * (unsigned long)batch);
-	return min((unsigned long)most, owed);
+	return min_t(unsigned long, most, owed);
 }
 
 /*

@@ -156,7 +156,7 @@ MUTANTS = {
     "pool-kthreads-kill": ("mm/scaleswap/evictroom.c", "(held ? never : never | PF_KTHREAD)", "(never | PF_KTHREAD)", "kunit/*"),
     "pool-all-at-once": ("mm/scaleswap/evictroom.c", "		     clamp(threads * nodes, 1, SSW_EVICT_THREADS_MAX));",
                          "		     SSW_EVICT_THREADS_MAX);", "kunit/*"),
-    "given-without-limit": ("mm/scaleswap/page_alloc-evict.c", "	return min((unsigned long)most, owed);",
+    "given-without-limit": ("mm/scaleswap/page_alloc-evict.c", "	return min_t(unsigned long, most, owed);",
                             "	return most;", "evict/evict.circulation"),
     "given-again": ("mm/scaleswap/page_alloc-evict.c", "	WRITE_ONCE(*got, ((long)(least - *got) > 0 ? least : *got) + nr);\n", "",
                     "evict/evict.circulation"),
