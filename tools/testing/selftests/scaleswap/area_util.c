@@ -338,6 +338,23 @@ const char *ssw_bdev(int nr)
 	return tok ? buf[at] : NULL;
 }
 
+/*
+ * 512-byte sectors that a drive has discarded. The block layer counts them before it ends the
+ * bio, and requests after that: who waited for a discard may not find its request counted yet.
+ */
+long long ssw_discarded(const char *dev)
+{
+	char path[128], buf[512], *p = buf;
+	long long v = SSW_NO_VALUE;
+
+	snprintf(path, sizeof(path), "/sys/block/%s/stat", strrchr(dev, '/') + 1);
+	if (ssw_read(path, buf, sizeof(buf)) <= 0)
+		return SSW_NO_VALUE;
+	for (int i = 0; i < 14; i++)
+		v = strtoll(p, &p, 10);
+	return v;
+}
+
 /* Add (length 0: delete) partition @nr of a whole disk, without a table. */
 int ssw_partition(const char *disk, int nr, long long start, long long length)
 {

@@ -91,6 +91,7 @@ int ssw_mkfile(const char *path, unsigned int pages);
 const char *ssw_dir(void);
 const char *ssw_file(int nr);
 const char *ssw_bdev(int nr);
+long long ssw_discarded(const char *dev);
 int ssw_partition(const char *disk, int nr, long long start, long long length);
 
 /* --- 247 small areas, for the tests that need types beyond 127 ------------ */

@@ -20,10 +20,11 @@ SSW_FIXTURE(device, SSW_NEED_ON | SSW_NEED_DIR)
 /* --- discard ------------------------------------------------------------------- */
 
 #define NULLB	"/sys/kernel/config/nullb/sswdev"
+#define DEV	"/dev/sswdev"
 
 static void nullb_gone(void)
 {
-	swapoff("/dev/sswdev");
+	swapoff(DEV);
 	ssw_write(NULLB "/power", "0");
 	rmdir(NULLB);
 }
@@ -54,21 +55,6 @@ static int nullb_make(int mb)
 	return ret;
 }
 
-/* Discards the device has done: requests, and 512-byte sectors. */
-static long long discards(long long *sectors)
-{
-	long long v[15] = { };
-	char buf[512], *p = buf;
-
-	if (ssw_read("/sys/block/sswdev/stat", buf, sizeof(buf)) <= 0)
-		return SSW_NO_VALUE;
-	for (int i = 0; i < 15; i++)
-		v[i] = strtoll(p, &p, 10);
-	if (sectors)
-		*sectors = v[13];
-	return v[11];
-}
-
 static int on_with(const char *path, int flags)
 {
 	int ret = ssw_bind("0");
@@ -86,20 +72,20 @@ static int on_with(const char *path, int flags)
 SSW_BODY(device, discard_pages)
 {
 	const size_t pages = 5000;
-	long long before, sectors;
+	long long before;
 	char *p, *keep;
 	int t, ret = nullb_make(64);
 
 	if (ret)
 		SKIP(return, "no null_blk device with discard (%s)", strerror(-ret));
-	ASSERT_EQ(0, ssw_mkswap("/dev/sswdev", 12000));
-	t = on_with("/dev/sswdev", SWAP_FLAG_DISCARD | SWAP_FLAG_DISCARD_PAGES);
+	ASSERT_EQ(0, ssw_mkswap(DEV, 12000));
+	t = on_with(DEV, SWAP_FLAG_DISCARD | SWAP_FLAG_DISCARD_PAGES);
 	ASSERT_LE(0, t);
 	ASSERT_EQ(0, ssw_pin(0));
 	/* One page in 50 stays, so that some clusters never empty. */
 	keep = ssw_map(100, false);
 	for (int round = 1; round <= 4; round++) {
-		before = discards(NULL);
+		before = ssw_discarded(DEV);
 		p = ssw_map(pages, false);
 		ssw_stamp(p, pages, round);
 		ssw_stamp(keep, 100, round);
@@ -112,16 +98,16 @@ SSW_BODY(device, discard_pages)
 		EXPECT_EQ(0, ssw_wrong(p, 1000, round)) TH_LOG("round %d", round);
 		munmap(p, pages * SSW_PAGE);
 		ssw_for_looks(i) {
-			if (discards(NULL) != before)
+			if (ssw_discarded(DEV) != before)
 				break;
 			ssw_evict("ssw");
 			usleep(20000);
 		}
-		EXPECT_LT(before, discards(&sectors))
+		EXPECT_LT(before, ssw_discarded(DEV))
 			TH_LOG("round %d: nothing was discarded", round);
 		EXPECT_EQ(0, ssw_wrong(keep, 100, round)) TH_LOG("round %d", round);
 	}
-	TH_LOG("%lld discards, %lld sectors", discards(NULL), sectors);
+	TH_LOG("%lld sectors discarded", ssw_discarded(DEV));
 	/* Allocating, reading and freeing while clusters are being discarded. */
 	for (int round = 10; round < 30; round++) {
 		p = ssw_map(1200, false);
@@ -156,19 +142,18 @@ SSW_BODY(device, discard_pages)
 SSW_BODY(device, discard_once_or_not)
 {
 	const size_t pages = 2000;
-	long long before, sectors;
+	long long before;
 	char *p;
 	int ret = nullb_make(32);
 
 	if (ret)
 		SKIP(return, "no null_blk device with discard (%s)", strerror(-ret));
-	ASSERT_EQ(0, ssw_mkswap("/dev/sswdev", 8000));
-	before = discards(NULL);
-	ASSERT_LE(0, on_with("/dev/sswdev", SWAP_FLAG_DISCARD | SWAP_FLAG_DISCARD_ONCE));
-	EXPECT_LT(before, discards(&sectors)) TH_LOG("swapon did not discard");
-	EXPECT_LE(8000 * 8 - 8, sectors);
+	ASSERT_EQ(0, ssw_mkswap(DEV, 8000));
+	before = ssw_discarded(DEV);
+	ASSERT_LE(0, on_with(DEV, SWAP_FLAG_DISCARD | SWAP_FLAG_DISCARD_ONCE));
+	EXPECT_LE(before + 8000 * 8 - 8, ssw_discarded(DEV)) TH_LOG("swapon did not discard");
 	for (int round = 0; round < 2; round++) {
-		before = discards(NULL);
+		before = ssw_discarded(DEV);
 		ASSERT_EQ(0, ssw_pin(0));
 		p = ssw_map(pages, false);
 		ssw_stamp(p, pages, 1);
@@ -178,10 +163,10 @@ SSW_BODY(device, discard_once_or_not)
 		munmap(p, pages * SSW_PAGE);
 		EXPECT_GE(SSW_SLACK, ssw_used_at_most(SSW_SLACK));
 		usleep(300000);
-		EXPECT_EQ(before, discards(NULL)) TH_LOG("discards that nobody asked for");
-		ASSERT_EQ(0, ssw_swapoff("/dev/sswdev"));
+		EXPECT_EQ(before, ssw_discarded(DEV)) TH_LOG("discards that nobody asked for");
+		ASSERT_EQ(0, ssw_swapoff(DEV));
 		if (!round)
-			ASSERT_LE(0, on_with("/dev/sswdev", 0));
+			ASSERT_LE(0, on_with(DEV, 0));
 	}
 	nullb_gone();
 }

@@ -210,20 +210,6 @@ SSW_TEST_F(discard, cpu_offline_plain)
 	EXPECT_EQ(0, ssw_set_online(self->home, true));
 }
 
-/* 512-byte sectors that a drive has discarded. */
-static long long discarded(const char *dev)
-{
-	long long v[15] = { };
-	char buf[512], *p = buf;
-
-	snprintf(buf, sizeof(buf), "/sys/block/%s/stat", strrchr(dev, '/') + 1);
-	if (ssw_read(buf, buf, sizeof(buf)) <= 0)
-		return SSW_NO_VALUE;
-	for (int i = 0; i < 15; i++)
-		v[i] = strtoll(p, &p, 10);
-	return v[13];
-}
-
 /* Another area of the same CPU gets its tables back, and its discards. */
 SSW_TEST_F(discard, other_area)
 {
@@ -244,11 +230,11 @@ SSW_TEST_F(discard, other_area)
 	ASSERT_LT(PAGES * 9 / 10, ssw_pageout(p, PAGES));
 	ASSERT_EQ(0, ssw_pin(0));
 	EXPECT_LT(0, ssw_area(t, "tables"));
-	before = discarded(other);
+	before = ssw_discarded(other);
 	munmap(p, PAGES * SSW_PAGE);
 	for (int i = 0; i < TRIES; i++) {
 		tables = ssw_area(t, "tables");
-		now = discarded(other);
+		now = ssw_discarded(other);
 		if (!tables && now > before)
 			break;
 		usleep(20000);
