@@ -664,8 +664,10 @@ static inline void scaleswap_lru_inherit(struct folio *new, const struct folio *
  */
 static inline void *scaleswap_lru_shadow(struct folio *folio, void *shadow)
 {
+	unsigned long value = xa_to_value(shadow) & GENMASK(SCALESWAP_LRU_SHADOW - 1, 0);
+
 	if (scaleswap_lru_on())
-		return xa_mk_value(xa_to_value(shadow) |
+		return xa_mk_value(value |
 				   (unsigned long)scaleswap_lru_id(folio) << SCALESWAP_LRU_SHADOW);
 	return shadow;
 }
