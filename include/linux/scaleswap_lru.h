@@ -33,34 +33,44 @@ void __mod_memcg_lruvec_state(struct lruvec *lruvec, enum node_stat_item idx, in
 
 /* Ages of a list that a shard tells apart */
 #define SCALESWAP_LRU_AGES	10
+/* Parts of an age that are told apart while reclaim looks at its pages */
+#define SCALESWAP_LRU_STEPS	16
 
 /**
  * struct scaleswap_age - ages of the pages of one list, see mm/scaleswap/lruage.c
  * @seq: age of the pages that join now
  * @oldest: age of the oldest pages; from @seq - %SCALESWAP_LRU_AGES + 1 to @seq. Other CPUs
  *          read it without the lock, as a hint
- * @joined: pages that have joined, and that no other CPU knows of yet; less than
- *          %SCALESWAP_LRU_BATCH
+ * @came: pages that have joined since @seq began, less @joined; see lruage.c
+ * @taken: pages of @oldest that reclaim has taken. Not under the lock, and may lose some
  * @cursor: other shard that reclaimers whose own shard this is looked at last
  * @other: oldest of those that they looked at
+ * @part: how much of @oldest was taken, in %SCALESWAP_LRU_STEPS parts; a hint, as @oldest is
+ * @joined: pages that have joined, and that no other CPU knows of yet; less than
+ *          %SCALESWAP_LRU_BATCH
  * @has_next: there are folios that shall leave before all others. A hint for other CPUs
  */
 struct scaleswap_age {
 	unsigned int seq;
 	unsigned int oldest;
-	unsigned int joined;
-	unsigned int cursor;
-	unsigned int other;
-	unsigned int has_next;
+	unsigned int came;
+	unsigned int taken;
+	u16 cursor;
+	u16 other;
+	u8 part;
+	u8 joined;
+	bool has_next;
 };
 
 /**
  * struct scaleswap_older - folios of a list that are not of the age of those that join now
  * @age: by age, modulo %SCALESWAP_LRU_AGES
+ * @came: how many pages came there
  * @next: those that shall leave before all others
  */
 struct scaleswap_older {
 	struct list_head age[SCALESWAP_LRU_AGES];
+	unsigned int came[SCALESWAP_LRU_AGES];
 	struct list_head next;
 };
 
@@ -162,13 +172,12 @@ struct scaleswap_zone_total {
 } ____cacheline_aligned_in_smp;
 
 /**
- * struct scaleswap_clock - what a list's ages are measured by, for a memcg and node
- * @joined: pages that have joined the list, in any shard, since the age last changed
- * @period: pages that have to join until it changes
+ * struct scaleswap_clock - what ages of one type are measured by, for a memcg and node
+ * @joined: pages that have joined the inactive and the active list, in any shard, since the age
+ *          last changed
  */
 struct scaleswap_clock {
-	atomic_long_t joined;
-	unsigned long period;
+	atomic_long_t joined[2];
 } ____cacheline_aligned_in_smp;
 
 /**
@@ -177,7 +186,7 @@ struct scaleswap_clock {
  * @older: as in struct scaleswap_shard, of the memcg's own lists
  * @anon_cost: cost of reclaiming anonymous memory, from all lists
  * @file_cost: cost of reclaiming page cache, from all lists
- * @clock: by list
+ * @clock: of anonymous memory and page cache
  * @gen: pages by generation and type in all shards, but for what each of them has not posted
  * @total: pages by zone and list in all shards, but for what each of them has not posted
  * @seq: age of the pages that join a list now, by list
@@ -193,7 +202,7 @@ struct scaleswap_shards {
 	/* Each noted cost changes one of these, once for a batch of pages. */
 	atomic_long_t anon_cost ____cacheline_aligned_in_smp;
 	atomic_long_t file_cost;
-	struct scaleswap_clock clock[LRU_UNEVICTABLE];
+	struct scaleswap_clock clock[ANON_AND_FILE];
 #ifdef CONFIG_LRU_GEN
 	atomic_long_t gen[MAX_NR_GENS][ANON_AND_FILE] ____cacheline_aligned_in_smp;
 #endif

@@ -11,12 +11,18 @@
  *
  * So each list of a memcg and node, such as that of inactive anonymous pages, has an *age*: a
  * number that all shards share, and that grows by one whenever as many pages have joined the
- * list, in any shard, as an eighth of it holds (SSW_LRU_PARTS). That is the time in which pages
- * of a single list move on by an eighth of its length. A shard keeps pages of different age
+ * list, in any shard, as a quarter of it holds (SSW_LRU_PARTS). That is the time in which pages
+ * of a single list move on by a quarter of its length. A shard keeps pages of different age
  * on different lists. The newest are on the lruvec's own list. When the age has grown, the
  * shard moves all of these to ``older`` at once, before the next folio joins. A folio that
  * leaves needs no look at its age: the list that it is on becomes shorter, and the shard's
  * oldest age is that of the first of these lists that is not empty.
+ *
+ * Within an age, pages that joined first leave first. So if a shard has lost a half of those that
+ * came to it in its oldest age, what is left is as new as what another shard has left when it has
+ * lost a half of its own: ``part`` says how far reclaim has come. That supposes that pages came
+ * evenly. Smaller ages would not have to, but there would have to be as many more of them, and a
+ * list may grow to several times what it was before its oldest pages leave.
  *
  * Freed pages, pages that are used again and pages that reclaim puts back change the ages of
  * what is left just as they change the tail of a single list. Pages that were written and shall be
@@ -38,6 +44,8 @@
  * 2. On the lists, taken from ``seq`` to ``oldest``, folios are in the order in which they
  *    joined, last ones first, but for those that the base kernel would put elsewhere, too.
  * 3. If ``older.next`` has a folio, ``has_next`` is set. The reverse need not hold.
+ * 4. ``older.came`` is 0 for all ages but those from ``oldest`` to ``seq`` - 1, for which it is how
+ *    many pages joined. Of age ``seq``, ``came`` and ``joined`` are, together.
  */
 
 #include <linux/memcontrol.h>
@@ -71,15 +79,39 @@ static struct list_head *ssw_older(const struct ssw_ages *a, unsigned int seq)
 	return &a->older->age[seq % SCALESWAP_LRU_AGES];
 }
 
+/* How many pages have come to an age that has ended. */
+static unsigned int *ssw_came(const struct ssw_ages *a, unsigned int seq)
+{
+	return &a->older->came[seq % SCALESWAP_LRU_AGES];
+}
+
+/* Find out how far reclaim has come in the oldest age. Without the lock it is a hint. */
+static void ssw_ages_part(struct ssw_ages *a)
+{
+	unsigned int oldest = READ_ONCE(a->age->oldest), came, part;
+
+	if (oldest == READ_ONCE(a->age->seq))
+		came = READ_ONCE(a->age->came) + READ_ONCE(a->age->joined);
+	else
+		came = READ_ONCE(*ssw_came(a, oldest));
+	part = READ_ONCE(a->age->taken) * SCALESWAP_LRU_STEPS / max(came, 1U);
+	part = min(part, SCALESWAP_LRU_STEPS - 1U);
+	if (part != READ_ONCE(a->age->part))
+		WRITE_ONCE(a->age->part, part);
+}
+
 /* Skip ages of which no page is left. */
 static void ssw_ages_skip(struct ssw_ages *a)
 {
 	unsigned int oldest = a->age->oldest;
 
 	while (oldest != a->age->seq && list_empty(ssw_older(a, oldest)))
-		oldest++;
-	if (oldest != a->age->oldest)
-		WRITE_ONCE(a->age->oldest, oldest);
+		*ssw_came(a, oldest++) = 0;
+	if (oldest == a->age->oldest)
+		return;
+	WRITE_ONCE(a->age->oldest, oldest);
+	WRITE_ONCE(a->age->taken, 0);
+	ssw_ages_part(a);
 }
 
 /* From now on pages that join have the age @seq. */
@@ -90,39 +122,48 @@ static void ssw_ages_begin(struct ssw_ages *a, unsigned int seq)
 	if (a->age->seq == seq)
 		return;
 	list_splice_init(a->newest, ssw_older(a, a->age->seq));
+	/* Those of @joined are counted again when they are added to @came. */
+	*ssw_came(a, a->age->seq) = a->age->came + a->age->joined;
+	a->age->came = -a->age->joined;
 	ssw_ages_skip(a);
 	oldest = a->age->oldest;
 	/* What is too old to be told apart, in its order: older pages are nearer to the tail. */
 	while ((int)(first - oldest) > 0 && oldest != a->age->seq) {
 		list_splice_tail_init(ssw_older(a, oldest), ssw_older(a, oldest + 1));
+		*ssw_came(a, oldest + 1) += *ssw_came(a, oldest);
+		*ssw_came(a, oldest) = 0;
 		oldest++;
 	}
 	if ((int)(first - oldest) > 0) {
-		if (oldest % SCALESWAP_LRU_AGES != first % SCALESWAP_LRU_AGES)
+		if (oldest % SCALESWAP_LRU_AGES != first % SCALESWAP_LRU_AGES) {
 			list_splice_init(ssw_older(a, oldest), ssw_older(a, first));
+			*ssw_came(a, first) = *ssw_came(a, oldest);
+			*ssw_came(a, oldest) = 0;
+		}
 		oldest = first;
 	}
 	WRITE_ONCE(a->age->oldest, oldest);
 	a->age->seq = seq;
 	ssw_ages_skip(a);
+	ssw_ages_part(a);
 }
 
 /* Begin a new age of a list if a part of its pages has joined since the last one began. */
 static void ssw_clock_add(struct scaleswap_shards *shards, enum lru_list lru, long nr_pages)
 {
-	struct scaleswap_clock *clock = &shards->clock[lru];
+	atomic_long_t *clock = &shards->clock[is_file_lru(lru)].joined[is_active_lru(lru)];
 	unsigned int seq = READ_ONCE(shards->seq[lru]);
-	long joined = atomic_long_add_return(nr_pages, &clock->joined);
+	long joined = atomic_long_add_return(nr_pages, clock);
 	long pages = 0;
 	int zid;
 
-	/* One of those that come here at the same time succeeds, or the next one does. */
-	if (joined < (long)READ_ONCE(clock->period) ||
-	    !atomic_long_try_cmpxchg(&clock->joined, &joined, 0))
-		return;
+	/* Of what it holds now: a list may become a tenth of what it was within one age. */
 	for (zid = 0; zid < MAX_NR_ZONES; zid++)
 		pages += atomic_long_read(&shards->total[zid].lru[lru]);
-	WRITE_ONCE(clock->period, max(pages / SSW_LRU_PARTS, (long)SCALESWAP_LRU_BATCH));
+	/* One of those that come here at the same time succeeds, or the next one does. */
+	if (joined < max(pages / SSW_LRU_PARTS, (long)SCALESWAP_LRU_BATCH) ||
+	    !atomic_long_try_cmpxchg(clock, &joined, 0))
+		return;
 	/* It never goes back, however long this CPU was away since it read it. */
 	cmpxchg(&shards->seq[lru], seq, seq + 1);
 }
@@ -138,6 +179,7 @@ static void ssw_clock_add(struct scaleswap_shards *shards, enum lru_list lru, lo
 void ssw_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages)
 {
 	struct scaleswap_shards *shards;
+	unsigned int joined;
 	struct ssw_ages a;
 
 	if (lru == LRU_UNEVICTABLE || !ssw_ages_of(lruvec, lru, &a, &shards))
@@ -145,13 +187,16 @@ void ssw_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages)
 	/* Generations are the ages then, and the list stays empty. */
 	if (ssw_lru_gen_on(lruvec)) {
 		a.age->joined = 0;
+		a.age->came = 0;
 		return;
 	}
-	a.age->joined += nr_pages;
-	if (a.age->joined >= SCALESWAP_LRU_BATCH) {
-		ssw_clock_add(shards, lru, a.age->joined);
-		a.age->joined = 0;
+	joined = a.age->joined + nr_pages;
+	if (joined >= SCALESWAP_LRU_BATCH) {
+		a.age->came += joined;
+		ssw_clock_add(shards, lru, joined);
+		joined = 0;
 	}
+	a.age->joined = joined;
 	ssw_ages_skip(&a);
 	ssw_ages_begin(&a, READ_ONCE(shards->seq[lru]));
 }
@@ -204,7 +249,7 @@ struct list_head *__scaleswap_lru_tail(struct lruvec *lruvec, enum lru_list lru)
 	if (!list_empty(&a.older->next))
 		return &a.older->next;
 	if (a.age->has_next)
-		WRITE_ONCE(a.age->has_next, 0);
+		WRITE_ONCE(a.age->has_next, false);
 	ssw_ages_skip(&a);
 	return a.age->oldest == a.age->seq ? a.newest : ssw_older(&a, a.age->oldest);
 }
@@ -217,7 +262,7 @@ struct list_head *__scaleswap_lru_last(struct lruvec *lruvec, enum lru_list lru)
 	if (!ssw_ages_of(lruvec, lru, &a, &shards))
 		return &lruvec->lists[lru];
 	if (!a.age->has_next)
-		WRITE_ONCE(a.age->has_next, 1);
+		WRITE_ONCE(a.age->has_next, true);
 	return &a.older->next;
 }
 
@@ -255,7 +300,7 @@ bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_
 	if (!ssw_ages_of(lruvec, lru, &a, &shards))
 		return false;
 	if (*tail == &a.older->next)
-		WRITE_ONCE(a.age->has_next, 0);
+		WRITE_ONCE(a.age->has_next, false);
 	if (scanned && *tail == &a.older->next)
 		return false;
 	if (scanned >= SCALESWAP_LRU_BATCH / 2)
@@ -282,8 +327,11 @@ void __scaleswap_lru_flatten(struct lruvec *lruvec)
 		for (seq = a.age->seq; seq != a.age->oldest; seq--)
 			list_splice_tail_init(ssw_older(&a, seq - 1), a.newest);
 		list_splice_tail_init(&a.older->next, a.newest);
+		memset(a.older->came, 0, sizeof(a.older->came));
 		WRITE_ONCE(a.age->oldest, a.age->seq);
-		WRITE_ONCE(a.age->has_next, 0);
+		WRITE_ONCE(a.age->taken, 0);
+		WRITE_ONCE(a.age->part, 0);
+		WRITE_ONCE(a.age->has_next, false);
 	}
 }
 #endif
@@ -334,6 +382,78 @@ unsigned int ssw_lru_behind(struct lruvec *lruvec, enum lru_list lru)
 		       READ_ONCE(lruvec->lrugen.min_seq[is_file_lru(lru)]);
 #endif
 	return READ_ONCE(shards->seq[lru]) - READ_ONCE(a.age->oldest);
+}
+
+/**
+ * ssw_lru_position - return how far the oldest pages of a list are from the first that ever joined
+ * @lruvec: lruvec of a shard or a memcg's
+ * @lru: list, not the unevictable one
+ *
+ * Context: any; a hint without @lruvec's lock. Not with MGLRU.
+ * Return: the position, %SCALESWAP_LRU_STEPS for each age, of which the difference matters; 0 if
+ * @lruvec has no shards beside it.
+ */
+unsigned int ssw_lru_position(struct lruvec *lruvec, enum lru_list lru)
+{
+	struct scaleswap_shards *shards;
+	struct ssw_ages a;
+
+	if (!ssw_ages_of(lruvec, lru, &a, &shards))
+		return 0;
+	return READ_ONCE(a.age->oldest) * SCALESWAP_LRU_STEPS + READ_ONCE(a.age->part);
+}
+
+/**
+ * ssw_lru_steps - return how old the oldest pages of a list are, within their age, too
+ * @lruvec: lruvec of a shard or a memcg's
+ * @lru: list, not the unevictable one
+ *
+ * Pages of the oldest age that is told apart may be older than that. So they are equal in all
+ * shards, also where none has joined for long.
+ *
+ * Context: any; a hint without @lruvec's lock. Not with MGLRU.
+ * Return: from 1 to %SCALESWAP_LRU_AGES * %SCALESWAP_LRU_STEPS, %SCALESWAP_LRU_STEPS for each age;
+ * 0 if @lruvec has no shards beside it.
+ */
+unsigned int ssw_lru_steps(struct lruvec *lruvec, enum lru_list lru)
+{
+	struct scaleswap_shards *shards;
+	unsigned int behind;
+	struct ssw_ages a;
+
+	if (!ssw_ages_of(lruvec, lru, &a, &shards))
+		return 0;
+	behind = READ_ONCE(shards->seq[lru]) - READ_ONCE(a.age->oldest);
+	behind = min(behind, SCALESWAP_LRU_AGES - 1U);
+	return (behind + 1) * SCALESWAP_LRU_STEPS - READ_ONCE(a.age->part);
+}
+
+/**
+ * ssw_lru_took - note that reclaim has taken the oldest pages of a list
+ * @lruvec: lruvec of a shard or a memcg's
+ * @lru: list, not the unevictable one
+ * @from: what ssw_lru_position() returned before
+ * @nr_pages: how many it has taken, or more
+ *
+ * What is left of an age is newer the more of it is gone. This counts what reclaim takes at the
+ * tail. Pages that were freed or used again were anywhere in the list. If the age is another one
+ * now, there is nothing to count.
+ *
+ * Context: any. Without @lruvec's lock: CPUs that take pages of one shard at the same time may lose
+ * some of the count, and then its pages count as older than they are, up to an age.
+ */
+void ssw_lru_took(struct lruvec *lruvec, enum lru_list lru, unsigned int from,
+		  unsigned int nr_pages)
+{
+	struct scaleswap_shards *shards;
+	struct ssw_ages a;
+
+	if (!ssw_ages_of(lruvec, lru, &a, &shards) ||
+	    READ_ONCE(a.age->oldest) * SCALESWAP_LRU_STEPS !=
+	    round_down(from, SCALESWAP_LRU_STEPS))
+		return;
+	WRITE_ONCE(a.age->taken, READ_ONCE(a.age->taken) + nr_pages);
+	ssw_ages_part(&a);
 }
 
 /**

@@ -151,7 +151,7 @@ static struct scaleswap_age *ssw_lru_age(struct lruvec *l, struct scaleswap_shar
  * number, or @own if there is none.
  */
 static unsigned int ssw_lru_turn(struct lruvec *mlruvec, struct scaleswap_shards *shards,
-				 unsigned int *cursor, unsigned int own, enum lru_list lru,
+				 u16 *cursor, unsigned int own, enum lru_list lru,
 				 int zone_idx)
 {
 	struct lruvec *l = ssw_lru_list(mlruvec, shards, READ_ONCE(*cursor));
@@ -176,7 +176,7 @@ static unsigned int ssw_lru_turn(struct lruvec *mlruvec, struct scaleswap_shards
 static unsigned int ssw_lru_oldest(struct lruvec *mlruvec, struct scaleswap_shards *shards,
 				   enum lru_list lru, int zone_idx)
 {
-	unsigned int *cursor = &shards->age[lru].cursor;
+	u16 *cursor = &shards->age[lru].cursor;
 	unsigned int i, nr = READ_ONCE(shards->nr), oldest = UINT_MAX;
 	struct lruvec *l = ssw_lru_list(mlruvec, shards, READ_ONCE(*cursor));
 	long behind, most = -1;
@@ -185,7 +185,7 @@ static unsigned int ssw_lru_oldest(struct lruvec *mlruvec, struct scaleswap_shar
 		l = ssw_lru_after(mlruvec, shards, l);
 		if (!ssw_lru_pages(l, lru, zone_idx))
 			continue;
-		behind = ssw_lru_has_next(l, lru) ? SCALESWAP_LRU_AGES : ssw_lru_behind(l, lru);
+		behind = ssw_lru_has_next(l, lru) ? INT_MAX : ssw_lru_steps(l, lru);
 		if (behind > most) {
 			most = behind;
 			oldest = ssw_lru_number(l);
@@ -199,17 +199,17 @@ static unsigned int ssw_lru_oldest(struct lruvec *mlruvec, struct scaleswap_shar
 /*
  * Check whether to take pages of a list from @other rather than from the CPU's own shard, @mine.
  *
- * Among pages of the same age CPUs stay with their own shards, so that those that are equally busy
- * do not contend. But a small shard may be turned over several times within an age: pages of a
- * shard that has many more of them are probably older.
+ * Among pages of about the same age CPUs stay with their own shards, so that those that are equally
+ * busy do not contend. But a small shard may be turned over several times within an age: pages of
+ * a shard that has many more of them are probably older.
  */
 static bool ssw_lru_before(struct lruvec *other, struct lruvec *mine, enum lru_list lru,
 			   int zone_idx)
 {
-	unsigned int theirs = ssw_lru_behind(other, lru), ours = ssw_lru_behind(mine, lru);
+	int older = ssw_lru_steps(other, lru) - ssw_lru_steps(mine, lru);
 
-	if (theirs != ours)
-		return theirs > ours;
+	if (abs(older) >= SSW_LRU_STAY)
+		return older > 0;
 	return ssw_lru_pages(other, lru, zone_idx) / 2 > ssw_lru_pages(mine, lru, zone_idx);
 }
 
@@ -243,7 +243,7 @@ static unsigned int ssw_lru_begin(struct lruvec *mlruvec, struct scaleswap_shard
 		return own;
 	other = ssw_lru_list(mlruvec, shards, turn);
 	/* Stay with one that is older than others; those that are equal take turns. */
-	if (last && ssw_lru_behind(last, lru) > ssw_lru_behind(other, lru)) {
+	if (last && ssw_lru_steps(last, lru) > ssw_lru_steps(other, lru)) {
 		turn = was;
 		other = last;
 	}
@@ -308,7 +308,7 @@ static bool ssw_targets_level(const struct scaleswap_targets *targets,
  * @shards: its shards, or NULL
  * @own: number of the CPU's own shard, UINT_MAX if that does not matter
  * @first: number of the shard to begin with, by list; UINT_MAX if there is none
- * @seq: age of the oldest pages of @first, if it was found to have the oldest of all
+ * @from: position of the oldest pages of @first, if it was found to have the oldest of all
  * @left: pages that are still to be scanned
  */
 struct ssw_reclaim {
@@ -316,7 +316,7 @@ struct ssw_reclaim {
 	struct scaleswap_shards *shards;
 	unsigned int own;
 	unsigned int first[LRU_UNEVICTABLE];
-	unsigned int seq[LRU_UNEVICTABLE];
+	unsigned int from[LRU_UNEVICTABLE];
 	struct scaleswap_targets left;
 };
 
@@ -326,6 +326,35 @@ static bool ssw_is_enough(unsigned long before, struct scan_control *sc)
 	/* As in shrink_lruvec(), direct global reclaim goes on at DEF_PRIORITY. */
 	return sc->nr_reclaimed - before >= sc->nr_to_reclaim &&
 	       (cgroup_reclaim(sc) || current_is_kswapd() || sc->priority != DEF_PRIORITY);
+}
+
+/* Deactivate pages of a list, and note how far this has come. */
+static void ssw_deactivate(unsigned long nr, struct lruvec *lruvec, struct scan_control *sc,
+			   enum lru_list lru)
+{
+	unsigned int from = ssw_lru_position(lruvec, lru);
+
+	shrink_active_list(nr, lruvec, sc, lru);
+	ssw_lru_took(lruvec, lru, from, nr);
+}
+
+/* As shrink_list() does; and note how far it has come. */
+static unsigned long ssw_shrink_list(enum lru_list lru, unsigned long nr, struct lruvec *lruvec,
+				     struct scan_control *sc)
+{
+	unsigned int from = ssw_lru_position(lruvec, lru);
+	unsigned long nr_reclaimed;
+
+	if (is_active_lru(lru)) {
+		if (sc->may_deactivate & BIT(is_file_lru(lru)))
+			ssw_deactivate(nr, lruvec, sc, lru);
+		else
+			sc->skipped_deactivate = 1;
+		return 0;
+	}
+	nr_reclaimed = shrink_inactive_list(nr, lruvec, sc, lru);
+	ssw_lru_took(lruvec, lru, from, nr);
+	return nr_reclaimed;
 }
 
 /*
@@ -364,21 +393,12 @@ static bool ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, unsigned in
 				continue;
 			now.nr[lru] -= nr;
 			r->left.nr[lru] -= nr;
-			sc->nr_reclaimed += shrink_list(lru, nr, lruvec, sc);
+			sc->nr_reclaimed += ssw_shrink_list(lru, nr, lruvec, sc);
 		}
 		cond_resched_tasks_rcu_qs();
 	} while (ssw_targets_left(&now) && !ssw_is_enough(before, sc));
 	blk_finish_plug(&plug);
 	return true;
-}
-
-/* The age of the oldest pages of a list of a shard */
-static unsigned int ssw_shrink_tail_seq(const struct ssw_reclaim *r, unsigned int id,
-					enum lru_list lru)
-{
-	struct lruvec *l = ssw_lru_list(r->mlruvec, r->shards, id);
-
-	return READ_ONCE(ssw_lru_age(l, r->shards, lru)->oldest);
 }
 
 /* Check whether this CPU has pages of a list of its own. */
@@ -393,7 +413,7 @@ static bool ssw_shrink_has_own(const struct ssw_reclaim *r, enum lru_list lru, i
 /*
  * Check whether the shard to begin with still has pages of a list as old as were found there.
  * kswapd, and a CPU that has no pages of its own, look at all shards to find the oldest ones. They
- * do so again when they get to pages that are newer.
+ * do so again when they have got to pages that are newer.
  */
 static bool ssw_shrink_stays(const struct ssw_reclaim *r, enum lru_list lru, int zone_idx)
 {
@@ -405,7 +425,7 @@ static bool ssw_shrink_stays(const struct ssw_reclaim *r, enum lru_list lru, int
 	first = ssw_lru_list(r->mlruvec, r->shards, id);
 	ssw_lru_settle(first, lru);
 	return ssw_lru_pages(first, lru, zone_idx) && !ssw_lru_has_next(first, lru) &&
-	       (int)(ssw_shrink_tail_seq(r, id, lru) - r->seq[lru]) <= 0;
+	       (int)(ssw_lru_position(first, lru) - r->from[lru]) < SSW_LRU_STAY;
 }
 
 /* Choose a shard by the age of its oldest pages, and once more if these have turned out newer. */
@@ -444,7 +464,8 @@ static void ssw_shrink_begin(struct ssw_reclaim *r, struct scan_control *sc)
 		id = ssw_shrink_choose(r, lru, zone_idx);
 		r->first[lru] = id;
 		if (id != UINT_MAX)
-			r->seq[lru] = ssw_shrink_tail_seq(r, id, lru);
+			r->from[lru] = ssw_lru_position(ssw_lru_list(r->mlruvec, r->shards, id),
+							lru);
 	}
 }
 
@@ -539,8 +560,7 @@ static void ssw_shrink_active(struct ssw_reclaim *r, const struct scaleswap_targ
 
 		if (id == UINT_MAX)
 			break;
-		shrink_active_list(nr, ssw_lru_list(r->mlruvec, r->shards, id), sc,
-				   LRU_ACTIVE_ANON);
+		ssw_deactivate(nr, ssw_lru_list(r->mlruvec, r->shards, id), sc, LRU_ACTIVE_ANON);
 		due -= nr;
 		r->left.nr[LRU_ACTIVE_ANON] -= nr;
 	}
@@ -562,7 +582,7 @@ static void ssw_shrink_age(struct ssw_reclaim *r, struct scan_control *sc)
 			return;
 		l = ssw_lru_list(l, r->shards, id);
 	}
-	shrink_active_list(SWAP_CLUSTER_MAX, l, sc, LRU_ACTIVE_ANON);
+	ssw_deactivate(SWAP_CLUSTER_MAX, l, sc, LRU_ACTIVE_ANON);
 }
 
 static noinline void ssw_shrink_shards(struct lruvec *mlruvec, struct scan_control *sc)

@@ -258,7 +258,7 @@ static unsigned int ssw_gen_tail_age(struct lruvec *lruvec, int type)
  * the oldest generation. Return NULL if there is none.
  */
 static struct lruvec *ssw_gen_turn(struct lruvec *mlruvec, struct lruvec *mine,
-				   unsigned int *cursor, unsigned int tries, int type)
+				   u16 *cursor, unsigned int tries, int type)
 {
 	struct lruvec *l = ssw_gen_lruvec(mlruvec, READ_ONCE(*cursor));
 	bool found;

@@ -114,6 +114,34 @@ static bool ssw_test_tail_is_right(struct kunit *test, struct ssw_test_lru *t, i
 	       ssw_lru_behind(&t->shard[id]->lruvec, SSW_TEST_LRU) == behind;
 }
 
+static unsigned int ssw_test_came(struct ssw_test_lru *t, int id, unsigned int seq)
+{
+	return t->shard[id]->older[SSW_TEST_LRU].came[seq % SCALESWAP_LRU_AGES];
+}
+
+/*
+ * Check that no age has more pages than have come to it, and that none counts that is not there.
+ * A page with which an age begins counts for the one before.
+ */
+static bool ssw_test_came_is_right(struct kunit *test, struct ssw_test_lru *t, int id)
+{
+	struct scaleswap_age *age = &t->shard[id]->size[SSW_TEST_LRU].age;
+	struct scaleswap_older *older = &t->shard[id]->older[SSW_TEST_LRU];
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < SCALESWAP_LRU_AGES; i++) {
+		unsigned int seq = age->oldest + i;
+		size_t pages = list_count_nodes(&older->age[seq % SCALESWAP_LRU_AGES]);
+
+		if (i < age->seq - age->oldest)
+			wrong += ssw_test_came(t, id, seq) + 1 < pages;
+		else
+			wrong += ssw_test_came(t, id, seq) > 0;
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	return !wrong;
+}
+
 /* Pages join and leave at random, and shards rest for long: all are found, in order. */
 static void ssw_test_ages_in_order(struct kunit *test)
 {
@@ -144,7 +172,7 @@ static void ssw_test_ages_in_order(struct kunit *test)
 		if (!ssw_test_tail_is_right(test, t, id))
 			break;
 		ssw_test_leave(t, ssw_test_oldest(t, id));
-		if (!ssw_test_tail_is_right(test, t, id))
+		if (!ssw_test_tail_is_right(test, t, id) || !ssw_test_came_is_right(test, t, id))
 			break;
 	}
 	/* It was not for nothing: pages of all ages were seen. */
@@ -175,6 +203,9 @@ static void ssw_test_ages_idle(struct kunit *test)
 			ssw_test_leave(t, &t->page[i]);
 	}
 	KUNIT_EXPECT_GE(test, was, 20);
+	/* No older than what cannot be told apart in a shard that pages join. */
+	KUNIT_EXPECT_EQ(test, ssw_lru_steps(&t->shard[1]->lruvec, SSW_TEST_LRU),
+			SCALESWAP_LRU_AGES * SCALESWAP_LRU_STEPS);
 	/* The other one has replaced its memory all the time, so that is new. */
 	for (i = 64; i < 96; i++)
 		ssw_test_join(t, 2, &t->page[i]);
@@ -330,14 +361,96 @@ static void ssw_test_ages_by_size(struct kunit *test)
 	int i;
 
 	atomic_long_set(&t->shards->total[0].lru[SSW_TEST_LRU], 1000 * SCALESWAP_LRU_BATCH);
-	/* The first age knows of no pages. */
-	ssw_lru_join(&t->shard[1]->lruvec, SSW_TEST_LRU, SCALESWAP_LRU_BATCH);
 	was = *seq;
-	for (i = 1; *seq == was && i < 1000; i++)
+	for (i = 0; *seq == was && i < 1000; i++)
 		ssw_lru_join(&t->shard[1 + i % SSW_TEST_SHARDS]->lruvec, SSW_TEST_LRU,
 			     SCALESWAP_LRU_BATCH);
 	KUNIT_EXPECT_EQ(test, *seq, was + 1);
-	KUNIT_EXPECT_EQ(test, i - 1, 1000 / SSW_LRU_PARTS);
+	KUNIT_EXPECT_EQ(test, i, 1000 / SSW_LRU_PARTS);
+	/* And of those that there are now. */
+	for (i = 0; i < 1000 / SSW_LRU_PARTS / 2; i++)
+		ssw_lru_join(&t->shard[1]->lruvec, SSW_TEST_LRU, SCALESWAP_LRU_BATCH);
+	KUNIT_EXPECT_EQ(test, *seq, was + 1);
+	atomic_long_set(&t->shards->total[0].lru[SSW_TEST_LRU], 100 * SCALESWAP_LRU_BATCH);
+	ssw_lru_join(&t->shard[1]->lruvec, SSW_TEST_LRU, SCALESWAP_LRU_BATCH);
+	KUNIT_EXPECT_EQ(test, *seq, was + 2);
+}
+
+/* Within an age pages are the newer the more of it reclaim has taken. */
+static void ssw_test_ages_part(struct kunit *test)
+{
+	struct ssw_test_lru *t = ssw_test_lru(test);
+	struct lruvec *lruvec = &t->shard[1]->lruvec;
+	unsigned int from, steps, i, j, of[2] = { };
+
+	for (i = 0; t->shards->seq[SSW_TEST_LRU] < 2; i++) {
+		ssw_test_join(t, 1, &t->page[i]);
+		if (t->page[i].seq < 2)
+			of[t->page[i].seq]++;
+	}
+	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 0), of[0] + 1);
+	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 1), of[1]);
+	from = ssw_lru_position(lruvec, SSW_TEST_LRU);
+	steps = ssw_lru_steps(lruvec, SSW_TEST_LRU);
+	KUNIT_EXPECT_EQ(test, steps, 3 * SCALESWAP_LRU_STEPS);
+	for (j = 1; j <= of[0] + 1; j++) {
+		unsigned int part = j * SCALESWAP_LRU_STEPS / (of[0] + 1);
+
+		ssw_lru_took(lruvec, SSW_TEST_LRU, from, 1);
+		part = min(part, SCALESWAP_LRU_STEPS - 1U);
+		KUNIT_EXPECT_EQ(test, ssw_lru_steps(lruvec, SSW_TEST_LRU), steps - part);
+		KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU), from + part);
+	}
+	/* Pages of another shard have nothing to do with it. */
+	ssw_test_join(t, 2, &t->page[i++]);
+	KUNIT_EXPECT_EQ(test, ssw_lru_steps(&t->shard[2]->lruvec, SSW_TEST_LRU),
+			SCALESWAP_LRU_STEPS);
+	/* The next age begins with nothing taken, and what was taken of the last one is over. */
+	for (j = 0; j < i; j++) {
+		if (t->page[j].shard == 1 && !t->page[j].seq)
+			ssw_test_leave(t, &t->page[j]);
+	}
+	KUNIT_EXPECT_TRUE(test, ssw_lru_settle(lruvec, SSW_TEST_LRU));
+	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 0), 0);
+	ssw_lru_took(lruvec, SSW_TEST_LRU, from, of[1]);
+	KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU), SCALESWAP_LRU_STEPS);
+	ssw_lru_took(lruvec, SSW_TEST_LRU, SCALESWAP_LRU_STEPS + 3, of[1]);
+	KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU), 2 * SCALESWAP_LRU_STEPS - 1);
+}
+
+/* Ages that cannot be told apart any more are one, of which as much is taken as of both. */
+static void ssw_test_ages_part_of_all(struct kunit *test)
+{
+	struct ssw_test_lru *t = ssw_test_lru(test);
+	struct lruvec *lruvec = &t->shard[1]->lruvec;
+	unsigned int *seq = &t->shards->seq[SSW_TEST_LRU];
+	unsigned int came, at = 0;
+
+	/* Some that no other CPU knows of yet do not count twice. */
+	for (; at < 8; at++)
+		ssw_test_join(t, 1, &t->page[at]);
+	for (; !*seq; at++)
+		ssw_test_join(t, 2, &t->page[at]);
+	for (; *seq < 2; at++)
+		ssw_test_join(t, 1, &t->page[at]);
+	/* That with which the next one began is among them. */
+	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 0), 9);
+	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 0) + ssw_test_came(t, 1, 1), t->nr[1]);
+	ssw_lru_took(lruvec, SSW_TEST_LRU, 0, 9);
+	KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU), SCALESWAP_LRU_STEPS - 1);
+	came = t->nr[1];
+	while (*seq < SCALESWAP_LRU_AGES) {
+		struct ssw_test_page *p = &t->page[at++];
+
+		KUNIT_ASSERT_LT(test, at, SSW_TEST_PAGES);
+		ssw_test_join(t, 1, p);
+		if (p->seq != 2)	/* so that the list stays small */
+			ssw_test_leave(t, p);
+	}
+	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 1), came);
+	KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU),
+			SCALESWAP_LRU_STEPS + 9 * SCALESWAP_LRU_STEPS / came);
+	KUNIT_EXPECT_TRUE(test, ssw_test_came_is_right(test, t, 1));
 }
 
 /* A list has the pages of all shards; if they have posted many, these. */
@@ -374,6 +487,8 @@ static struct kunit_case ssw_test_lruage_cases[] = {
 	KUNIT_CASE(ssw_test_ages_settle),
 	KUNIT_CASE(ssw_test_ages_front),
 	KUNIT_CASE(ssw_test_ages_by_size),
+	KUNIT_CASE(ssw_test_ages_part),
+	KUNIT_CASE(ssw_test_ages_part_of_all),
 	{}
 };
 
