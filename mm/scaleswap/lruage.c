@@ -85,16 +85,23 @@ static unsigned int *ssw_came(const struct ssw_ages *a, unsigned int seq)
 	return &a->older->came[seq % SCALESWAP_LRU_AGES];
 }
 
-/* Find out how far reclaim has come in the oldest age. Without the lock it is a hint. */
-static void ssw_ages_part(struct ssw_ages *a)
+/* How much of the oldest age some pages are. Without the lock it is a hint. */
+static unsigned int ssw_ages_steps(const struct ssw_ages *a, unsigned int nr_pages)
 {
-	unsigned int oldest = READ_ONCE(a->age->oldest), came, part;
+	unsigned int oldest = READ_ONCE(a->age->oldest), came;
 
 	if (oldest == READ_ONCE(a->age->seq))
 		came = READ_ONCE(a->age->came) + READ_ONCE(a->age->joined);
 	else
 		came = READ_ONCE(*ssw_came(a, oldest));
-	part = READ_ONCE(a->age->taken) * SCALESWAP_LRU_STEPS / max(came, 1U);
+	return nr_pages * SCALESWAP_LRU_STEPS / max(came, 1U);
+}
+
+/* Find out how far reclaim has come in the oldest age. */
+static void ssw_ages_part(struct ssw_ages *a)
+{
+	unsigned int part = ssw_ages_steps(a, READ_ONCE(a->age->taken));
+
 	part = min(part, SCALESWAP_LRU_STEPS - 1U);
 	if (part != READ_ONCE(a->age->part))
 		WRITE_ONCE(a->age->part, part);
@@ -429,11 +436,34 @@ unsigned int ssw_lru_steps(struct lruvec *lruvec, enum lru_list lru)
 }
 
 /**
+ * ssw_lru_stay - return by how much others' pages have to be older before a CPU takes them
+ * @lruvec: lruvec of the CPU's own shard
+ * @lru: list, not the unevictable one
+ *
+ * CPUs that are equally busy shall stay with their own shards. They are one batch apart, which is
+ * much of an age if the shard is small.
+ *
+ * Context: any; a hint without @lruvec's lock. Not with MGLRU.
+ * Return: from %SSW_LRU_STAY to %SSW_LRU_STAY + %SCALESWAP_LRU_STEPS; as in ssw_lru_steps().
+ */
+unsigned int ssw_lru_stay(struct lruvec *lruvec, enum lru_list lru)
+{
+	struct scaleswap_shards *shards;
+	unsigned int batch;
+	struct ssw_ages a;
+
+	if (!ssw_ages_of(lruvec, lru, &a, &shards))
+		return 0;
+	batch = ssw_ages_steps(&a, SWAP_CLUSTER_MAX);
+	return SSW_LRU_STAY + min(batch, SCALESWAP_LRU_STEPS + 0U);
+}
+
+/**
  * ssw_lru_took - note that reclaim has taken the oldest pages of a list
  * @lruvec: lruvec of a shard or a memcg's
  * @lru: list, not the unevictable one
  * @from: what ssw_lru_position() returned before
- * @nr_pages: how many it has taken, or more
+ * @nr_pages: how many it has taken, or some more
  *
  * What is left of an age is newer the more of it is gone. This counts what reclaim takes at the
  * tail. Pages that were freed or used again were anywhere in the list. If the age is another one

@@ -208,7 +208,7 @@ static bool ssw_lru_before(struct lruvec *other, struct lruvec *mine, enum lru_l
 {
 	int older = ssw_lru_steps(other, lru) - ssw_lru_steps(mine, lru);
 
-	if (abs(older) >= SSW_LRU_STAY)
+	if (abs(older) >= (int)ssw_lru_stay(mine, lru))
 		return older > 0;
 	return ssw_lru_pages(other, lru, zone_idx) / 2 > ssw_lru_pages(mine, lru, zone_idx);
 }
@@ -343,7 +343,7 @@ static unsigned long ssw_shrink_list(enum lru_list lru, unsigned long nr, struct
 				     struct scan_control *sc)
 {
 	unsigned int from = ssw_lru_position(lruvec, lru);
-	unsigned long nr_reclaimed;
+	unsigned long nr_reclaimed, scanned;
 
 	if (is_active_lru(lru)) {
 		if (sc->may_deactivate & BIT(is_file_lru(lru)))
@@ -352,8 +352,9 @@ static unsigned long ssw_shrink_list(enum lru_list lru, unsigned long nr, struct
 			sc->skipped_deactivate = 1;
 		return 0;
 	}
+	scanned = sc->nr_scanned;
 	nr_reclaimed = shrink_inactive_list(nr, lruvec, sc, lru);
-	ssw_lru_took(lruvec, lru, from, nr);
+	ssw_lru_took(lruvec, lru, from, sc->nr_scanned - scanned);
 	return nr_reclaimed;
 }
 

@@ -396,8 +396,9 @@ MUTANTS = {
     "lru-took-of-another": ("mm/scaleswap/lruage.c", "	    READ_ONCE(a.age->oldest) * SCALESWAP_LRU_STEPS !=\n"
                             "	    round_down(from, SCALESWAP_LRU_STEPS))", "	    0)", "kunit/*"),
     "lru-rests-older": ("mm/scaleswap/lruage.c", "	behind = min(behind, SCALESWAP_LRU_AGES - 1U);\n", "", "kunit/*"),
-    "lru-took-nothing": ("mm/scaleswap/vmscan-lru.c", "	nr_reclaimed = shrink_inactive_list(nr, lruvec, sc, lru);\n	ssw_lru_took(lruvec, lru, from, nr);\n",
-                         "	nr_reclaimed = shrink_inactive_list(nr, lruvec, sc, lru);\n", "lru/lru_order.*"),
+    "lru-took-nothing": ("mm/scaleswap/vmscan-lru.c", "	ssw_lru_took(lruvec, lru, from, sc->nr_scanned - scanned);\n", "",
+                         "lru/lru_order.both*"),
+    "lru-stay-half-a-batch": ("mm/scaleswap/lruage.c", "	batch = ssw_ages_steps(&a, SWAP_CLUSTER_MAX);", "	batch = ssw_ages_steps(&a, SWAP_CLUSTER_MAX / 2);", "kunit/*"),
     "lru-ages-by-one": ("mm/scaleswap/lruage.c", "max(pages / SSW_LRU_PARTS,", "max(0 / SSW_LRU_PARTS,", "kunit/*"),
     "lru-next-looks-full": ("mm/scaleswap/lruage.c", " &&\n	       !list_empty(&a.older->next);", ";", "kunit/*"),
     "lru-written-then-young": ("mm/scaleswap/lruage.c", "	if (scanned && *tail == &a.older->next)", "	if (0 && *tail == &a.older->next)",

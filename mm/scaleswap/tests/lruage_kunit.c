@@ -424,7 +424,7 @@ static void ssw_test_ages_part_of_all(struct kunit *test)
 	struct ssw_test_lru *t = ssw_test_lru(test);
 	struct lruvec *lruvec = &t->shard[1]->lruvec;
 	unsigned int *seq = &t->shards->seq[SSW_TEST_LRU];
-	unsigned int came, at = 0;
+	unsigned int came, at = 0, j;
 
 	/* Some that no other CPU knows of yet do not count twice. */
 	for (; at < 8; at++)
@@ -451,6 +451,24 @@ static void ssw_test_ages_part_of_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU),
 			SCALESWAP_LRU_STEPS + 9 * SCALESWAP_LRU_STEPS / came);
 	KUNIT_EXPECT_TRUE(test, ssw_test_came_is_right(test, t, 1));
+	/* Also if none has joined for so long that all of its ages become one at once. */
+	came = t->shard[1]->size[SSW_TEST_LRU].age.joined;
+	for (j = 0; j < SCALESWAP_LRU_AGES; j++)
+		came += ssw_test_came(t, 1, j);
+	came += t->shard[1]->size[SSW_TEST_LRU].age.came;
+	ssw_test_leave(t, &t->page[0]);
+	while (*seq < 3 * SCALESWAP_LRU_AGES) {
+		ssw_test_join(t, 2, &t->page[0]);
+		ssw_test_leave(t, &t->page[0]);
+	}
+	ssw_test_join(t, 1, &t->page[0]);
+	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 2 * SCALESWAP_LRU_AGES + 1), came + 1);
+	KUNIT_EXPECT_TRUE(test, ssw_test_came_is_right(test, t, 1));
+	/* CPUs are a batch apart, and not less than a part of an age. */
+	KUNIT_EXPECT_EQ(test, ssw_lru_stay(lruvec, SSW_TEST_LRU),
+			SSW_LRU_STAY + SWAP_CLUSTER_MAX * SCALESWAP_LRU_STEPS / (came + 1));
+	KUNIT_EXPECT_EQ(test, ssw_lru_stay(&t->shard[3]->lruvec, SSW_TEST_LRU),
+			SSW_LRU_STAY + SCALESWAP_LRU_STEPS);
 }
 
 /* A list has the pages of all shards; if they have posted many, these. */

@@ -174,6 +174,55 @@ SSW_BODY(lru_order, used_pages_outlive_idle_ones)
 }
 
 /*
+ * Pages of two CPUs came at the same time, as many of each. Whichever CPU reclaims some of them,
+ * the other one has to lose its part, too.
+ */
+SSW_BODY(lru_order, both_lose_a_part)
+{
+	const long pages = 2000, piece = 50, take = 500;
+	struct ssw_areas areas;
+	struct mate m[2];
+	long lost[2];
+	int cpu[2];
+
+	NEED_LISTS();
+	NEED_TWO(cpu[0], cpu[1]);
+	NEED_INSTANT(&areas, 6000, ssw_node_of(cpu[0]));
+	for (int reclaims = 0; reclaims < 2; reclaims++) {
+		ASSERT_EQ(0, cg_fresh());
+		for (int i = 0; i < 2; i++) {
+			ASSERT_TRUE(mate_start(&m[i], cpu[i], pages, false));
+			ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, ssw_node_of(cpu[0])));
+		}
+		for (long at = 0; at < pages; at += piece) {
+			for (int i = 0; i < 2; i++)
+				ASSERT_EQ(0, tell(&m[i], STAMP, at, piece, i));
+		}
+		drain();
+		/* Else reclaim would find them all in use, and take none in the first round. */
+		for (int i = 0; i < 2; i++)
+			ASSERT_EQ(0, tell_all(&m[i], COLD, 0));
+		EXPECT_TRUE(stats_caught_up());
+		show_group();
+		ASSERT_EQ(0, ssw_pin(cpu[reclaims]));
+		cg_reclaim(GROUP, take);
+		for (int i = 0; i < 2; i++)
+			lost[i] = pages - tell_all(&m[i], RESIDENT, 0);
+		TH_LOG("CPU %d reclaims: %ld and %ld pages lost", reclaims, lost[0], lost[1]);
+		show_group();
+		/* A half with one list; and none if only whole ages are told apart. */
+		EXPECT_LE(take / 4, lost[!reclaims]);
+		EXPECT_LE(take / 4, lost[reclaims]);
+		for (int i = 0; i < 2; i++) {
+			EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
+			EXPECT_EQ(0, mate_end(&m[i]));
+		}
+		EXPECT_EQ(0, kills());
+		group_ends(_metadata);
+	}
+}
+
+/*
  * One of two CPUs reads its pages four times as often as the other, and neither has all of
  * them in memory. Both CPUs' pages have equally long to be used again.
  */
