@@ -211,8 +211,8 @@ SSW_BODY(lru_order, both_lose_a_part)
 		TH_LOG("CPU %d reclaims: %ld and %ld pages lost", reclaims, lost[0], lost[1]);
 		show_group();
 		/*
-		 * A half with one list, a third here; and a sixth if only whole ages are told apart,
-		 * of which the oldest has about as many pages of each CPU as are taken.
+		 * A half with one list, a third here; and a sixth if only whole ages are told
+		 * apart, the oldest of which has about as many pages of each CPU as are taken.
 		 */
 		EXPECT_LE(take / 4, lost[!reclaims]);
 		EXPECT_LE(take / 4, lost[reclaims]);
