@@ -42,7 +42,7 @@ void __mod_memcg_lruvec_state(struct lruvec *lruvec, enum node_stat_item idx, in
  * @oldest: age of the oldest pages; from @seq - %SCALESWAP_LRU_AGES + 1 to @seq. Other CPUs
  *          read it without the lock, as a hint
  * @came: pages that have joined since @seq began, less @joined; see lruage.c
- * @taken: pages of @oldest that reclaim has taken. Not under the lock, and may lose some
+ * @taken: pages of @oldest that reclaim has taken
  * @cursor: other shard that reclaimers whose own shard this is looked at last
  * @other: oldest of those that they looked at
  * @part: how much of @oldest was taken, in %SCALESWAP_LRU_STEPS parts; a hint, as @oldest is
@@ -223,6 +223,8 @@ struct list_head *__scaleswap_lru_last(struct lruvec *lruvec, enum lru_list lru)
 void __scaleswap_lru_front(struct lruvec *lruvec, enum lru_list lru);
 bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_head **tail,
 			  unsigned long scanned);
+void __scaleswap_lru_took(struct lruvec *lruvec, enum lru_list lru, struct list_head *tail,
+			  unsigned long nr_pages);
 
 /**
  * scaleswap_lru_on - check whether LRU lists are sharded
@@ -424,6 +426,22 @@ static inline bool scaleswap_lru_more(struct lruvec *lruvec, enum lru_list lru,
 	if (likely(!list_empty(*tail)))
 		return true;
 	return scaleswap_lru_on() && __scaleswap_lru_next(lruvec, lru, tail, scanned);
+}
+
+/**
+ * scaleswap_lru_took - note how many pages were taken from the end of a list
+ * @lruvec: lruvec of a shard or a memcg's
+ * @lru: list, not the unevictable one
+ * @tail: where the last ones were, as scaleswap_lru_more() has left it
+ * @nr_pages: how many
+ *
+ * Context: under @lruvec's lock.
+ */
+static inline void scaleswap_lru_took(struct lruvec *lruvec, enum lru_list lru,
+				      struct list_head *tail, unsigned long nr_pages)
+{
+	if (scaleswap_lru_on())
+		__scaleswap_lru_took(lruvec, lru, tail, nr_pages);
 }
 
 /**
@@ -699,6 +717,11 @@ static inline bool scaleswap_lru_more(struct lruvec *lruvec, enum lru_list lru,
 				      struct list_head **tail, unsigned long scanned)
 {
 	return !list_empty(*tail);
+}
+
+static inline void scaleswap_lru_took(struct lruvec *lruvec, enum lru_list lru,
+				      struct list_head *tail, unsigned long nr_pages)
+{
 }
 
 static inline bool scaleswap_lru_is_shard(struct lruvec *lruvec)

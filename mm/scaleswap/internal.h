@@ -338,8 +338,6 @@ unsigned int ssw_lru_behind(struct lruvec *lruvec, enum lru_list lru);
 unsigned int ssw_lru_steps(struct lruvec *lruvec, enum lru_list lru);
 unsigned int ssw_lru_stay(struct lruvec *lruvec, enum lru_list lru);
 unsigned int ssw_lru_position(struct lruvec *lruvec, enum lru_list lru);
-void ssw_lru_took(struct lruvec *lruvec, enum lru_list lru, unsigned int from,
-		  unsigned int nr_pages);
 bool ssw_lru_settle(struct lruvec *lruvec, enum lru_list lru);
 bool ssw_lru_has_next(struct lruvec *lruvec, enum lru_list lru);
 /* lrugen.c */

@@ -85,22 +85,26 @@ static unsigned int *ssw_came(const struct ssw_ages *a, unsigned int seq)
 	return &a->older->came[seq % SCALESWAP_LRU_AGES];
 }
 
-/* How much of the oldest age some pages are. Without the lock it is a hint. */
+/* How much of the oldest age some pages are, at most all. Without the lock it is a hint. */
 static unsigned int ssw_ages_steps(const struct ssw_ages *a, unsigned int nr_pages)
 {
-	unsigned int oldest = READ_ONCE(a->age->oldest), came;
+	unsigned int oldest = READ_ONCE(a->age->oldest);
+	int came;
 
 	if (oldest == READ_ONCE(a->age->seq))
 		came = READ_ONCE(a->age->came) + READ_ONCE(a->age->joined);
 	else
 		came = READ_ONCE(*ssw_came(a, oldest));
-	return nr_pages * SCALESWAP_LRU_STEPS / max(came, 1U);
+	came = max(came, 1);
+	if (nr_pages >= came)
+		return SCALESWAP_LRU_STEPS;
+	return div_u64((u64)nr_pages * SCALESWAP_LRU_STEPS, came);
 }
 
 /* Find out how far reclaim has come in the oldest age. */
 static void ssw_ages_part(struct ssw_ages *a)
 {
-	unsigned int part = ssw_ages_steps(a, READ_ONCE(a->age->taken));
+	unsigned int part = ssw_ages_steps(a, a->age->taken);
 
 	part = min(part, SCALESWAP_LRU_STEPS - 1U);
 	if (part != READ_ONCE(a->age->part))
@@ -117,7 +121,7 @@ static void ssw_ages_skip(struct ssw_ages *a)
 	if (oldest == a->age->oldest)
 		return;
 	WRITE_ONCE(a->age->oldest, oldest);
-	WRITE_ONCE(a->age->taken, 0);
+	a->age->taken = 0;
 	ssw_ages_part(a);
 }
 
@@ -198,14 +202,16 @@ void ssw_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages)
 		return;
 	}
 	joined = a.age->joined + nr_pages;
+	if (joined >= SCALESWAP_LRU_BATCH)
+		ssw_clock_add(shards, lru, joined);
+	ssw_ages_skip(&a);
+	ssw_ages_begin(&a, READ_ONCE(shards->seq[lru]));
+	/* Those that join now are of the age that has begun. */
 	if (joined >= SCALESWAP_LRU_BATCH) {
 		a.age->came += joined;
-		ssw_clock_add(shards, lru, joined);
 		joined = 0;
 	}
 	a.age->joined = joined;
-	ssw_ages_skip(&a);
-	ssw_ages_begin(&a, READ_ONCE(shards->seq[lru]));
 }
 
 /* Change what a shard counts of a list. Return where the size of the list is. */
@@ -319,6 +325,23 @@ bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_
 	return !list_empty(*tail);
 }
 
+/*
+ * What is left of an age is newer the more of it is gone. This counts what reclaim takes at the
+ * tail: pages that were freed or used again were anywhere in the list. If the batch has begun in
+ * the age before, some too many are counted, fewer than half a batch.
+ */
+void __scaleswap_lru_took(struct lruvec *lruvec, enum lru_list lru, struct list_head *tail,
+			  unsigned long nr_pages)
+{
+	struct scaleswap_shards *shards;
+	struct ssw_ages a;
+
+	if (!ssw_ages_of(lruvec, lru, &a, &shards) || tail == &a.older->next)
+		return;
+	a.age->taken += nr_pages;
+	ssw_ages_part(&a);
+}
+
 #ifdef CONFIG_LRU_GEN
 void __scaleswap_lru_flatten(struct lruvec *lruvec)
 {
@@ -336,7 +359,8 @@ void __scaleswap_lru_flatten(struct lruvec *lruvec)
 		list_splice_tail_init(&a.older->next, a.newest);
 		memset(a.older->came, 0, sizeof(a.older->came));
 		WRITE_ONCE(a.age->oldest, a.age->seq);
-		WRITE_ONCE(a.age->taken, 0);
+		a.age->came = -a.age->joined;
+		a.age->taken = 0;
 		WRITE_ONCE(a.age->part, 0);
 		WRITE_ONCE(a.age->has_next, false);
 	}
@@ -431,7 +455,8 @@ unsigned int ssw_lru_steps(struct lruvec *lruvec, enum lru_list lru)
 	if (!ssw_ages_of(lruvec, lru, &a, &shards))
 		return 0;
 	behind = READ_ONCE(shards->seq[lru]) - READ_ONCE(a.age->oldest);
-	behind = min(behind, SCALESWAP_LRU_AGES - 1U);
+	/* An age may have begun since its number was read. */
+	behind = (int)behind < 0 ? 0 : min(behind, SCALESWAP_LRU_AGES - 1U);
 	return (behind + 1) * SCALESWAP_LRU_STEPS - READ_ONCE(a.age->part);
 }
 
@@ -444,46 +469,17 @@ unsigned int ssw_lru_steps(struct lruvec *lruvec, enum lru_list lru)
  * much of an age if the shard is small.
  *
  * Context: any; a hint without @lruvec's lock. Not with MGLRU.
- * Return: from %SSW_LRU_STAY to %SSW_LRU_STAY + %SCALESWAP_LRU_STEPS; as in ssw_lru_steps().
+ * Return: from %SSW_LRU_STAY to %SSW_LRU_STAY + %SCALESWAP_LRU_STEPS; as in ssw_lru_steps(). 0 if
+ * @lruvec has no shards beside it.
  */
 unsigned int ssw_lru_stay(struct lruvec *lruvec, enum lru_list lru)
 {
 	struct scaleswap_shards *shards;
-	unsigned int batch;
 	struct ssw_ages a;
 
 	if (!ssw_ages_of(lruvec, lru, &a, &shards))
 		return 0;
-	batch = ssw_ages_steps(&a, SWAP_CLUSTER_MAX);
-	return SSW_LRU_STAY + min(batch, SCALESWAP_LRU_STEPS + 0U);
-}
-
-/**
- * ssw_lru_took - note that reclaim has taken the oldest pages of a list
- * @lruvec: lruvec of a shard or a memcg's
- * @lru: list, not the unevictable one
- * @from: what ssw_lru_position() returned before
- * @nr_pages: how many it has taken, or some more
- *
- * What is left of an age is newer the more of it is gone. This counts what reclaim takes at the
- * tail. Pages that were freed or used again were anywhere in the list. If the age is another one
- * now, there is nothing to count.
- *
- * Context: any. Without @lruvec's lock: CPUs that take pages of one shard at the same time may lose
- * some of the count, and then its pages count as older than they are, up to an age.
- */
-void ssw_lru_took(struct lruvec *lruvec, enum lru_list lru, unsigned int from,
-		  unsigned int nr_pages)
-{
-	struct scaleswap_shards *shards;
-	struct ssw_ages a;
-
-	if (!ssw_ages_of(lruvec, lru, &a, &shards) ||
-	    READ_ONCE(a.age->oldest) * SCALESWAP_LRU_STEPS !=
-	    round_down(from, SCALESWAP_LRU_STEPS))
-		return;
-	WRITE_ONCE(a.age->taken, READ_ONCE(a.age->taken) + nr_pages);
-	ssw_ages_part(&a);
+	return SSW_LRU_STAY + ssw_ages_steps(&a, SWAP_CLUSTER_MAX);
 }
 
 /**

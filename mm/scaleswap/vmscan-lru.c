@@ -16,8 +16,8 @@
  * - A single list has the oldest page at its tail. With many, each knows how old its tail is
  *   (mm/scaleswap/lruage.c). Direct reclaim looks at one other shard, round-robin, remembers
  *   the oldest that it saw, and begins there if the tail of that is older than the tail of its
- *   own CPU's shard. So shards of idle CPUs lose their cold pages as those of a single list would
- *   be lost. CPUs whose pages are equally old stay with their own shards.
+ *   own CPU's shard by some part of an age. So shards of idle CPUs lose their cold pages as those
+ *   of a single list would be lost. CPUs whose pages are about as old stay with their own shards.
  * - It does so for each list by itself: who has the oldest anonymous page may have no page
  *   cache, or only new one. Page cache and anonymous memory are balanced over all shards.
  * - kswapd, and a CPU whose own shard has no pages of that list, begin at the oldest shard.
@@ -208,8 +208,10 @@ static bool ssw_lru_before(struct lruvec *other, struct lruvec *mine, enum lru_l
 {
 	int older = ssw_lru_steps(other, lru) - ssw_lru_steps(mine, lru);
 
-	if (abs(older) >= (int)ssw_lru_stay(mine, lru))
-		return older > 0;
+	if (older <= -SSW_LRU_STAY)
+		return false;
+	if (older >= (int)ssw_lru_stay(mine, lru))
+		return true;
 	return ssw_lru_pages(other, lru, zone_idx) / 2 > ssw_lru_pages(mine, lru, zone_idx);
 }
 
@@ -328,36 +330,6 @@ static bool ssw_is_enough(unsigned long before, struct scan_control *sc)
 	       (cgroup_reclaim(sc) || current_is_kswapd() || sc->priority != DEF_PRIORITY);
 }
 
-/* Deactivate pages of a list, and note how far this has come. */
-static void ssw_deactivate(unsigned long nr, struct lruvec *lruvec, struct scan_control *sc,
-			   enum lru_list lru)
-{
-	unsigned int from = ssw_lru_position(lruvec, lru);
-
-	shrink_active_list(nr, lruvec, sc, lru);
-	ssw_lru_took(lruvec, lru, from, nr);
-}
-
-/* As shrink_list() does; and note how far it has come. */
-static unsigned long ssw_shrink_list(enum lru_list lru, unsigned long nr, struct lruvec *lruvec,
-				     struct scan_control *sc)
-{
-	unsigned int from = ssw_lru_position(lruvec, lru);
-	unsigned long nr_reclaimed, scanned;
-
-	if (is_active_lru(lru)) {
-		if (sc->may_deactivate & BIT(is_file_lru(lru)))
-			ssw_deactivate(nr, lruvec, sc, lru);
-		else
-			sc->skipped_deactivate = 1;
-		return 0;
-	}
-	scanned = sc->nr_scanned;
-	nr_reclaimed = shrink_inactive_list(nr, lruvec, sc, lru);
-	ssw_lru_took(lruvec, lru, from, sc->nr_scanned - scanned);
-	return nr_reclaimed;
-}
-
 /*
  * Scan some lists of a shard, at most @most pages of each, and no more than are left to scan. They
  * are scanned in batches by turns until enough was reclaimed, as shrink_lruvec() scans those of a
@@ -394,7 +366,7 @@ static bool ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, unsigned in
 				continue;
 			now.nr[lru] -= nr;
 			r->left.nr[lru] -= nr;
-			sc->nr_reclaimed += ssw_shrink_list(lru, nr, lruvec, sc);
+			sc->nr_reclaimed += shrink_list(lru, nr, lruvec, sc);
 		}
 		cond_resched_tasks_rcu_qs();
 	} while (ssw_targets_left(&now) && !ssw_is_enough(before, sc));
@@ -561,7 +533,8 @@ static void ssw_shrink_active(struct ssw_reclaim *r, const struct scaleswap_targ
 
 		if (id == UINT_MAX)
 			break;
-		ssw_deactivate(nr, ssw_lru_list(r->mlruvec, r->shards, id), sc, LRU_ACTIVE_ANON);
+		shrink_active_list(nr, ssw_lru_list(r->mlruvec, r->shards, id), sc,
+				   LRU_ACTIVE_ANON);
 		due -= nr;
 		r->left.nr[LRU_ACTIVE_ANON] -= nr;
 	}
@@ -583,7 +556,7 @@ static void ssw_shrink_age(struct ssw_reclaim *r, struct scan_control *sc)
 			return;
 		l = ssw_lru_list(l, r->shards, id);
 	}
-	ssw_deactivate(SWAP_CLUSTER_MAX, l, sc, LRU_ACTIVE_ANON);
+	shrink_active_list(SWAP_CLUSTER_MAX, l, sc, LRU_ACTIVE_ANON);
 }
 
 static noinline void ssw_shrink_shards(struct lruvec *mlruvec, struct scan_control *sc)

@@ -119,10 +119,7 @@ static unsigned int ssw_test_came(struct ssw_test_lru *t, int id, unsigned int s
 	return t->shard[id]->older[SSW_TEST_LRU].came[seq % SCALESWAP_LRU_AGES];
 }
 
-/*
- * Check that no age has more pages than have come to it, and that none counts that is not there.
- * A page with which an age begins counts for the one before.
- */
+/* Check that no age has more pages than have come to it, and that none counts that is not there. */
 static bool ssw_test_came_is_right(struct kunit *test, struct ssw_test_lru *t, int id)
 {
 	struct scaleswap_age *age = &t->shard[id]->size[SSW_TEST_LRU].age;
@@ -134,7 +131,7 @@ static bool ssw_test_came_is_right(struct kunit *test, struct ssw_test_lru *t, i
 		size_t pages = list_count_nodes(&older->age[seq % SCALESWAP_LRU_AGES]);
 
 		if (i < age->seq - age->oldest)
-			wrong += ssw_test_came(t, id, seq) + 1 < pages;
+			wrong += ssw_test_came(t, id, seq) < pages;
 		else
 			wrong += ssw_test_came(t, id, seq) > 0;
 	}
@@ -381,6 +378,7 @@ static void ssw_test_ages_part(struct kunit *test)
 {
 	struct ssw_test_lru *t = ssw_test_lru(test);
 	struct lruvec *lruvec = &t->shard[1]->lruvec;
+	struct list_head *tail = __scaleswap_lru_tail(lruvec, SSW_TEST_LRU);
 	unsigned int from, steps, i, j, of[2] = { };
 
 	for (i = 0; t->shards->seq[SSW_TEST_LRU] < 2; i++) {
@@ -388,15 +386,18 @@ static void ssw_test_ages_part(struct kunit *test)
 		if (t->page[i].seq < 2)
 			of[t->page[i].seq]++;
 	}
-	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 0), of[0] + 1);
+	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 0), of[0]);
 	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 1), of[1]);
 	from = ssw_lru_position(lruvec, SSW_TEST_LRU);
 	steps = ssw_lru_steps(lruvec, SSW_TEST_LRU);
 	KUNIT_EXPECT_EQ(test, steps, 3 * SCALESWAP_LRU_STEPS);
-	for (j = 1; j <= of[0] + 1; j++) {
-		unsigned int part = j * SCALESWAP_LRU_STEPS / (of[0] + 1);
+	/* What shall leave before all others is of no age. */
+	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, &t->shard[1]->older[SSW_TEST_LRU].next, of[0]);
+	KUNIT_EXPECT_EQ(test, ssw_lru_steps(lruvec, SSW_TEST_LRU), steps);
+	for (j = 1; j <= of[0]; j++) {
+		unsigned int part = j * SCALESWAP_LRU_STEPS / of[0];
 
-		ssw_lru_took(lruvec, SSW_TEST_LRU, from, 1);
+		__scaleswap_lru_took(lruvec, SSW_TEST_LRU, tail, 1);
 		part = min(part, SCALESWAP_LRU_STEPS - 1U);
 		KUNIT_EXPECT_EQ(test, ssw_lru_steps(lruvec, SSW_TEST_LRU), steps - part);
 		KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU), from + part);
@@ -412,9 +413,8 @@ static void ssw_test_ages_part(struct kunit *test)
 	}
 	KUNIT_EXPECT_TRUE(test, ssw_lru_settle(lruvec, SSW_TEST_LRU));
 	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 0), 0);
-	ssw_lru_took(lruvec, SSW_TEST_LRU, from, of[1]);
 	KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU), SCALESWAP_LRU_STEPS);
-	ssw_lru_took(lruvec, SSW_TEST_LRU, SCALESWAP_LRU_STEPS + 3, of[1]);
+	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, tail, of[1]);
 	KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU), 2 * SCALESWAP_LRU_STEPS - 1);
 }
 
@@ -433,12 +433,12 @@ static void ssw_test_ages_part_of_all(struct kunit *test)
 		ssw_test_join(t, 2, &t->page[at]);
 	for (; *seq < 2; at++)
 		ssw_test_join(t, 1, &t->page[at]);
-	/* That with which the next one began is among them. */
-	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 0), 9);
-	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 0) + ssw_test_came(t, 1, 1), t->nr[1]);
-	ssw_lru_took(lruvec, SSW_TEST_LRU, 0, 9);
+	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 0), 8);
+	/* The last one has begun the next age. */
+	came = t->nr[1] - 1;
+	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 0) + ssw_test_came(t, 1, 1), came);
+	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, __scaleswap_lru_tail(lruvec, SSW_TEST_LRU), 8);
 	KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU), SCALESWAP_LRU_STEPS - 1);
-	came = t->nr[1];
 	while (*seq < SCALESWAP_LRU_AGES) {
 		struct ssw_test_page *p = &t->page[at++];
 
@@ -449,7 +449,7 @@ static void ssw_test_ages_part_of_all(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 1), came);
 	KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU),
-			SCALESWAP_LRU_STEPS + 9 * SCALESWAP_LRU_STEPS / came);
+			SCALESWAP_LRU_STEPS + 8 * SCALESWAP_LRU_STEPS / came);
 	KUNIT_EXPECT_TRUE(test, ssw_test_came_is_right(test, t, 1));
 	/* Also if none has joined for so long that all of its ages become one at once. */
 	came = t->shard[1]->size[SSW_TEST_LRU].age.joined;
@@ -462,11 +462,11 @@ static void ssw_test_ages_part_of_all(struct kunit *test)
 		ssw_test_leave(t, &t->page[0]);
 	}
 	ssw_test_join(t, 1, &t->page[0]);
-	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 2 * SCALESWAP_LRU_AGES + 1), came + 1);
+	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 2 * SCALESWAP_LRU_AGES + 1), came);
 	KUNIT_EXPECT_TRUE(test, ssw_test_came_is_right(test, t, 1));
 	/* CPUs are a batch apart, and not less than a part of an age. */
 	KUNIT_EXPECT_EQ(test, ssw_lru_stay(lruvec, SSW_TEST_LRU),
-			SSW_LRU_STAY + SWAP_CLUSTER_MAX * SCALESWAP_LRU_STEPS / (came + 1));
+			SSW_LRU_STAY + SWAP_CLUSTER_MAX * SCALESWAP_LRU_STEPS / came);
 	KUNIT_EXPECT_EQ(test, ssw_lru_stay(&t->shard[3]->lruvec, SSW_TEST_LRU),
 			SSW_LRU_STAY + SCALESWAP_LRU_STEPS);
 }
