@@ -20,9 +20,9 @@
  *
  * Within an age, pages that joined first leave first. So if a shard has lost a half of those that
  * came to it in its oldest age, what is left is as new as what another shard has left when it has
- * lost a half of its own: ``part`` says how far reclaim has come. That supposes that pages came
- * evenly. Smaller ages would not have to, but there would have to be as many more of them, and a
- * list may grow to several times what it was before its oldest pages leave.
+ * lost a half of its own: ``part`` says how far reclaim has come. This supposes that pages came
+ * evenly. With smaller ages that would matter less. But SCALESWAP_LRU_AGES of them would then not
+ * reach back to the oldest pages of a list that has grown to several times its size.
  *
  * Freed pages, pages that are used again and pages that reclaim puts back change the ages of
  * what is left just as they change the tail of a single list. Pages that were written and shall be
@@ -168,7 +168,7 @@ static void ssw_clock_add(struct scaleswap_shards *shards, enum lru_list lru, lo
 	long pages = 0;
 	int zid;
 
-	/* Of what it holds now: a list may become a tenth of what it was within one age. */
+	/* A part of what the list holds now: within an age it may shrink to a tenth. */
 	for (zid = 0; zid < MAX_NR_ZONES; zid++)
 		pages += atomic_long_read(&shards->total[zid].lru[lru]);
 	/* One of those that come here at the same time succeeds, or the next one does. */

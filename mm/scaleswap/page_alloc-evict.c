@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ScaleSwap: allocations that have evictors free memory, and wait for it; where evictors free it
- * to.
+ * ScaleSwap: allocations that have evictors free memory, and wait for it; and the CPU to which
+ * evictors free a page.
  *
  * mm/page_alloc.c includes this file, which uses its static functions. See evictnode.c.
  */
