@@ -224,7 +224,7 @@ void __scaleswap_lru_front(struct lruvec *lruvec, enum lru_list lru);
 bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_head **tail,
 			  unsigned long scanned);
 void __scaleswap_lru_took(struct lruvec *lruvec, enum lru_list lru, struct list_head *tail,
-			  unsigned long nr_pages);
+			  unsigned long nr_pages, long left, unsigned int *nr_short);
 
 /**
  * scaleswap_lru_on - check whether LRU lists are sharded
@@ -414,7 +414,8 @@ static inline struct list_head *scaleswap_lru_last(struct lruvec *lruvec, enum l
  * scaleswap_lru_more - check whether to take more folios from the end of a list
  * @lruvec: lruvec of a shard or a memcg's
  * @lru: list, not the unevictable one
- * @tail: what scaleswap_lru_tail() returned; moved on to the next part if that is empty
+ * @tail: what scaleswap_lru_tail() returned; moved on to the next age if that is empty, and
+ * @scanned is 0
  * @scanned: pages that the caller has looked at
  *
  * Context: under @lruvec's lock.
@@ -434,14 +435,17 @@ static inline bool scaleswap_lru_more(struct lruvec *lruvec, enum lru_list lru,
  * @lru: list, not the unevictable one
  * @tail: where the last ones were, as scaleswap_lru_more() has left it
  * @nr_pages: how many
+ * @left: how many more the caller was to take, or less than 0 if it took too many
+ * @nr_short: @left is added to it if the list has more pages, but of a newer age
  *
  * Context: under @lruvec's lock.
  */
 static inline void scaleswap_lru_took(struct lruvec *lruvec, enum lru_list lru,
-				      struct list_head *tail, unsigned long nr_pages)
+				      struct list_head *tail, unsigned long nr_pages, long left,
+				      unsigned int *nr_short)
 {
 	if (scaleswap_lru_on())
-		__scaleswap_lru_took(lruvec, lru, tail, nr_pages);
+		__scaleswap_lru_took(lruvec, lru, tail, nr_pages, left, nr_short);
 }
 
 /**
@@ -720,7 +724,8 @@ static inline bool scaleswap_lru_more(struct lruvec *lruvec, enum lru_list lru,
 }
 
 static inline void scaleswap_lru_took(struct lruvec *lruvec, enum lru_list lru,
-				      struct list_head *tail, unsigned long nr_pages)
+				      struct list_head *tail, unsigned long nr_pages, long left,
+				      unsigned int *nr_short)
 {
 }
 

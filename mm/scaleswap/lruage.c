@@ -294,13 +294,11 @@ void __scaleswap_lru_front(struct lruvec *lruvec, enum lru_list lru)
 }
 
 /*
- * Pages of the next part are newer than those that the caller has looked at, and there may be older
- * ones in another shard. So a batch ends here, unless it would be a small one. It also ends,
- * however small, if no page is left of the age that comes next: those of the part after it are much
- * newer.
+ * A batch ends with the age, however small it is. Pages of the next one are newer, and there may be
+ * older ones in another shard.
  *
  * It also ends after pages that shall leave before all others. These are often few, that were
- * written and are freed now, while the next part may be that of the newest pages. These would be
+ * written and are freed now, while the next ones may be the newest pages. These would be
  * written in their turn, and bring reclaim back to this shard until it has none.
  */
 bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_head **tail,
@@ -308,38 +306,39 @@ bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_
 {
 	struct scaleswap_shards *shards;
 	struct ssw_ages a;
-	unsigned int was;
 
 	if (!ssw_ages_of(lruvec, lru, &a, &shards))
 		return false;
 	if (*tail == &a.older->next)
 		WRITE_ONCE(a.age->has_next, false);
-	if (scanned && *tail == &a.older->next)
+	if (scanned)
 		return false;
-	if (scanned >= SCALESWAP_LRU_BATCH / 2)
-		return false;
-	was = a.age->oldest;
 	*tail = __scaleswap_lru_tail(lruvec, lru);
-	if (scanned && a.age->oldest - was > 1)
-		return false;
 	return !list_empty(*tail);
 }
 
 /*
  * What is left of an age is newer the more of it is gone. This counts what reclaim takes at the
- * tail: pages that were freed or used again were anywhere in the list. If the batch has begun in
- * the age before, some too many are counted, fewer than half a batch.
+ * tail: pages that were freed or used again were anywhere in the list. Folios of zones that reclaim
+ * is not for may be of the age before.
+ *
+ * Reclaim has a goal of pages to scan. It scans elsewhere what a batch is short of; if it did not,
+ * a cgroup whose shards have just a few pages of each age would be out of memory too soon.
  */
 void __scaleswap_lru_took(struct lruvec *lruvec, enum lru_list lru, struct list_head *tail,
-			  unsigned long nr_pages)
+			  unsigned long nr_pages, long left, unsigned int *nr_short)
 {
 	struct scaleswap_shards *shards;
 	struct ssw_ages a;
 
-	if (!ssw_ages_of(lruvec, lru, &a, &shards) || tail == &a.older->next)
+	if (!ssw_ages_of(lruvec, lru, &a, &shards))
 		return;
-	a.age->taken += nr_pages;
-	ssw_ages_part(&a);
+	if (tail != &a.older->next) {
+		a.age->taken += nr_pages;
+		ssw_ages_part(&a);
+	}
+	if (nr_pages && left > 0 && !list_empty(__scaleswap_lru_tail(lruvec, lru)))
+		*nr_short += left;
 }
 
 #ifdef CONFIG_LRU_GEN

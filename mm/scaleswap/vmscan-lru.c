@@ -311,7 +311,8 @@ static bool ssw_targets_level(const struct scaleswap_targets *targets,
  * @own: number of the CPU's own shard, UINT_MAX if that does not matter
  * @first: number of the shard to begin with, by list; UINT_MAX if there is none
  * @from: position of the oldest pages of @first, if it was found to have the oldest of all
- * @left: pages that are still to be scanned
+ * @targets: pages that are to be scanned
+ * @left: those of them that still are
  */
 struct ssw_reclaim {
 	struct lruvec *mlruvec;
@@ -319,6 +320,7 @@ struct ssw_reclaim {
 	unsigned int own;
 	unsigned int first[LRU_UNEVICTABLE];
 	unsigned int from[LRU_UNEVICTABLE];
+	struct scaleswap_targets targets;
 	struct scaleswap_targets left;
 };
 
@@ -365,8 +367,9 @@ static bool ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, unsigned in
 			if (!nr)
 				continue;
 			now.nr[lru] -= nr;
-			r->left.nr[lru] -= nr;
+			sc->nr_short = 0;
 			sc->nr_reclaimed += shrink_list(lru, nr, lruvec, sc);
+			r->left.nr[lru] -= nr - sc->nr_short;
 		}
 		cond_resched_tasks_rcu_qs();
 	} while (ssw_targets_left(&now) && !ssw_is_enough(before, sc));
@@ -443,13 +446,66 @@ static void ssw_shrink_begin(struct ssw_reclaim *r, struct scan_control *sc)
 }
 
 /*
+ * Deactivate anonymous pages, at most @nr, where they are oldest. Return how many were not looked
+ * at, since no shard has any.
+ */
+static unsigned long ssw_deactivate(const struct ssw_reclaim *r, unsigned long nr,
+				    struct scan_control *sc)
+{
+	while (nr) {
+		unsigned long batch = min(nr, SWAP_CLUSTER_MAX);
+		unsigned int id = ssw_shrink_choose(r, LRU_ACTIVE_ANON, sc->reclaim_idx);
+
+		if (id == UINT_MAX)
+			break;
+		sc->nr_short = 0;
+		shrink_active_list(batch, ssw_lru_list(r->mlruvec, r->shards, id), sc,
+				   LRU_ACTIVE_ANON);
+		nr -= batch - sc->nr_short;
+	}
+	return nr;
+}
+
+/*
+ * Deactivate anonymous pages, where visits of shards scan none.
+ *
+ * Only shards that have inactive pages or page cache are visited. A shard that has only
+ * active anonymous pages would never give any, and the memcg would be out of memory with
+ * all of them there. shrink_lruvec() scans one batch of active pages with each batch of the
+ * longest other list. This function does so where active pages are oldest. It runs after each
+ * visit, so that pages join the inactive lists in the order of one list: those that were to be
+ * evicted and have been used, and those that are deactivated.
+ */
+static void ssw_shrink_active(struct ssw_reclaim *r, struct scan_control *sc)
+{
+	unsigned long left = r->left.nr[LRU_ACTIVE_ANON], due = 0;
+	unsigned long done = r->targets.nr[LRU_ACTIVE_ANON] - left;
+	enum lru_list lru;
+
+	if (!r->shards || !left)
+		return;
+	if (!(sc->may_deactivate & DEACTIVATE_ANON)) {
+		sc->skipped_deactivate = 1;
+		return;
+	}
+	for_each_evictable_lru(lru) {
+		if (lru != LRU_ACTIVE_ANON)
+			due = max(due, r->targets.nr[lru] - r->left.nr[lru]);
+	}
+	due = round_up(due, SWAP_CLUSTER_MAX);
+	due = min(due - min(due, done), left);
+	r->left.nr[LRU_ACTIVE_ANON] -= due - ssw_deactivate(r, due, sc);
+}
+
+/*
  * Visit the shards to begin with, each for the lists that begin there, until enough was reclaimed
  * or there is no more to scan.
  *
  * Each visit scans a batch of each list, and then the oldest pages may be elsewhere: a shard
- * may have just a few of these.
+ * may have just a few of these. With @enough, pages are deactivated as well.
  */
-static void ssw_shrink_first(struct ssw_reclaim *r, unsigned long before, struct scan_control *sc)
+static void ssw_shrink_first(struct ssw_reclaim *r, bool enough, unsigned long before,
+			     struct scan_control *sc)
 {
 	bool scanned;
 
@@ -472,6 +528,8 @@ static void ssw_shrink_first(struct ssw_reclaim *r, unsigned long before, struct
 				scanned |= ssw_shrink_shard(r, r->first[lru], lists[lru],
 							    SWAP_CLUSTER_MAX, sc);
 		}
+		if (enough)
+			ssw_shrink_active(r, sc);
 	} while (scanned && !ssw_is_enough(before, sc));
 }
 
@@ -490,7 +548,7 @@ static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_con
 		ssw_shrink_shard(r, 0, SSW_LISTS_ALL, ULONG_MAX, sc);
 		return enough && ssw_is_enough(before, sc);
 	}
-	ssw_shrink_first(r, before, sc);
+	ssw_shrink_first(r, enough, before, sc);
 	if (enough && ssw_is_enough(before, sc))
 		return true;
 	/* The CPU's own shard comes next, then those after it. */
@@ -504,75 +562,34 @@ static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_con
 	return false;
 }
 
-/*
- * Deactivate anonymous pages, where ssw_shrink_round() scans none.
- *
- * The round visits only shards that have inactive pages or page cache. A shard that has only
- * active anonymous pages would never give any, and the memcg would be out of memory with
- * all of them there. shrink_lruvec() scans one batch of active pages with each batch of the
- * longest other list. This function does so where active pages are oldest.
- */
-static void ssw_shrink_active(struct ssw_reclaim *r, const struct scaleswap_targets *targets,
-			      struct scan_control *sc)
-{
-	unsigned long left = r->left.nr[LRU_ACTIVE_ANON], due = 0;
-	enum lru_list lru;
-
-	if (!r->shards || !left)
-		return;
-	if (!(sc->may_deactivate & DEACTIVATE_ANON)) {
-		sc->skipped_deactivate = 1;
-		return;
-	}
-	for_each_evictable_lru(lru)
-		due = max(due, targets->nr[lru] - r->left.nr[lru]);
-	due = min(round_up(due, SWAP_CLUSTER_MAX), left);
-	while (due) {
-		unsigned int id = ssw_shrink_choose(r, LRU_ACTIVE_ANON, sc->reclaim_idx);
-		unsigned long nr = min(due, SWAP_CLUSTER_MAX);
-
-		if (id == UINT_MAX)
-			break;
-		shrink_active_list(nr, ssw_lru_list(r->mlruvec, r->shards, id), sc,
-				   LRU_ACTIVE_ANON);
-		due -= nr;
-		r->left.nr[LRU_ACTIVE_ANON] -= nr;
-	}
-}
-
 /* Rebalance active and inactive anonymous pages, as shrink_lruvec() does at its end. */
 static void ssw_shrink_age(struct ssw_reclaim *r, struct scan_control *sc)
 {
 	struct lruvec *l = r->mlruvec;
-	unsigned int id;
 
 	if (!can_age_anon_pages(lruvec_pgdat(l), sc))
 		return;
 	if (!scaleswap_inactive_is_low(l, sc))
 		return;
-	if (r->shards) {
-		id = ssw_shrink_choose(r, LRU_ACTIVE_ANON, sc->reclaim_idx);
-		if (id == UINT_MAX)
-			return;
-		l = ssw_lru_list(l, r->shards, id);
-	}
-	shrink_active_list(SWAP_CLUSTER_MAX, l, sc, LRU_ACTIVE_ANON);
+	if (r->shards)
+		ssw_deactivate(r, SWAP_CLUSTER_MAX, sc);
+	else
+		shrink_active_list(SWAP_CLUSTER_MAX, l, sc, LRU_ACTIVE_ANON);
 }
 
 static noinline void ssw_shrink_shards(struct lruvec *mlruvec, struct scan_control *sc)
 {
 	struct ssw_reclaim r = { .mlruvec = mlruvec, .shards = READ_ONCE(mlruvec->shards) };
-	struct scaleswap_targets targets = { };
 	bool enough;
 
-	get_scan_count(mlruvec, sc, targets.nr);
-	r.left = targets;
+	get_scan_count(mlruvec, sc, r.targets.nr);
+	r.left = r.targets;
 	memset(r.first, 0xff, sizeof(r.first));
 	r.own = current_is_kswapd() ? UINT_MAX : ssw_lru_own();
-	if (ssw_targets_left(&targets)) {
+	if (ssw_targets_left(&r.targets)) {
 		enough = ssw_shrink_round(&r, true, sc);
-		ssw_shrink_active(&r, &targets, sc);
-		if (enough && ssw_targets_level(&targets, &r.left))
+		ssw_shrink_active(&r, sc);
+		if (enough && ssw_targets_level(&r.targets, &r.left))
 			ssw_shrink_round(&r, false, sc);
 	}
 	ssw_shrink_age(&r, sc);

@@ -81,6 +81,14 @@ static void ssw_test_leave(struct ssw_test_lru *t, struct ssw_test_page *p)
 	p->shard = 0;
 }
 
+/* Reclaim has taken a whole batch of a shard. */
+static void ssw_test_took(struct ssw_test_lru *t, int id, struct list_head *tail, int nr_pages)
+{
+	unsigned int nr_short = 0;
+
+	__scaleswap_lru_took(&t->shard[id]->lruvec, SSW_TEST_LRU, tail, nr_pages, 0, &nr_short);
+}
+
 static struct ssw_test_page *ssw_test_oldest(struct ssw_test_lru *t, int id)
 {
 	struct ssw_test_page *oldest = NULL;
@@ -244,7 +252,7 @@ static void ssw_test_ages_last(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ssw_test_tail_is_right(test, t, 1));
 }
 
-/* A batch goes on to newer pages if it is small, but not after those that shall leave next. */
+/* A batch ends with an age, and with those that shall leave next. An empty one begins at the next age. */
 static void ssw_test_ages_batch(struct kunit *test)
 {
 	struct ssw_test_lru *t = ssw_test_lru(test);
@@ -263,9 +271,8 @@ static void ssw_test_ages_batch(struct kunit *test)
 	KUNIT_ASSERT_PTR_NE(test, tail, newer);
 	while (!list_empty(tail))
 		ssw_test_leave(t, ssw_test_oldest(t, 1));
-	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail,
-						      SCALESWAP_LRU_BATCH / 2));
-	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 1));
+	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 1));
+	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 0));
 	KUNIT_EXPECT_PTR_EQ(test, tail, __scaleswap_lru_tail(lruvec, SSW_TEST_LRU));
 	/* A page that shall leave next */
 	list_add(&last, __scaleswap_lru_last(lruvec, SSW_TEST_LRU));
@@ -276,27 +283,36 @@ static void ssw_test_ages_batch(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 0));
 }
 
-/* A batch ends, however small, before pages that are not of the next age. */
-static void ssw_test_ages_gap(struct kunit *test)
+/* What a batch is short of is left to scan if the list has more pages, and if it has scanned any. */
+static void ssw_test_ages_short(struct kunit *test)
 {
 	struct ssw_test_lru *t = ssw_test_lru(test);
 	struct lruvec *lruvec = &t->shard[1]->lruvec;
+	unsigned int nr, nr_short = 0;
 	struct list_head *tail;
-	int i, nr;
+	LIST_HEAD(last);
 
 	for (nr = 0; t->shards->seq[SSW_TEST_LRU] < 3; nr++)
 		ssw_test_join(t, 1, &t->page[nr]);
 	tail = __scaleswap_lru_tail(lruvec, SSW_TEST_LRU);
-	for (i = 0; i < nr; i++) {
-		if (t->page[i].seq <= 1)
-			ssw_test_leave(t, &t->page[i]);
-	}
-	KUNIT_EXPECT_TRUE(test, list_empty(tail));
-	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 1));
-	/* The next batch begins there. */
-	KUNIT_EXPECT_TRUE(test, ssw_test_tail_is_right(test, t, 1));
+	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, tail, 32, 0, &nr_short);
+	/* A large folio at the end of a batch is more than was asked for. */
+	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, tail, 40, -8, &nr_short);
+	/* No progress: it would be asked for again and again. */
+	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, tail, 0, 32, &nr_short);
+	KUNIT_EXPECT_EQ(test, nr_short, 0);
+	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, tail, 3, 29, &nr_short);
+	KUNIT_EXPECT_EQ(test, nr_short, 29);
+	list_add(&last, __scaleswap_lru_last(lruvec, SSW_TEST_LRU));
 	tail = __scaleswap_lru_tail(lruvec, SSW_TEST_LRU);
-	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 0));
+	list_del(&last);
+	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, tail, 1, 31, &nr_short);
+	KUNIT_EXPECT_EQ(test, nr_short, 60);
+	while (nr--)
+		ssw_test_leave(t, &t->page[nr]);
+	tail = __scaleswap_lru_tail(lruvec, SSW_TEST_LRU);
+	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, tail, 3, 29, &nr_short);
+	KUNIT_EXPECT_EQ(test, nr_short, 60);
 }
 
 /* Pages of a shard do not count as older than they are, once somebody wants to know. */
@@ -392,12 +408,12 @@ static void ssw_test_ages_part(struct kunit *test)
 	steps = ssw_lru_steps(lruvec, SSW_TEST_LRU);
 	KUNIT_EXPECT_EQ(test, steps, 3 * SCALESWAP_LRU_STEPS);
 	/* What shall leave before all others is of no age. */
-	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, &t->shard[1]->older[SSW_TEST_LRU].next, of[0]);
+	ssw_test_took(t, 1, &t->shard[1]->older[SSW_TEST_LRU].next, of[0]);
 	KUNIT_EXPECT_EQ(test, ssw_lru_steps(lruvec, SSW_TEST_LRU), steps);
 	for (j = 1; j <= of[0]; j++) {
 		unsigned int part = j * SCALESWAP_LRU_STEPS / of[0];
 
-		__scaleswap_lru_took(lruvec, SSW_TEST_LRU, tail, 1);
+		ssw_test_took(t, 1, tail, 1);
 		part = min(part, SCALESWAP_LRU_STEPS - 1U);
 		KUNIT_EXPECT_EQ(test, ssw_lru_steps(lruvec, SSW_TEST_LRU), steps - part);
 		KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU), from + part);
@@ -414,7 +430,7 @@ static void ssw_test_ages_part(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ssw_lru_settle(lruvec, SSW_TEST_LRU));
 	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 0), 0);
 	KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU), SCALESWAP_LRU_STEPS);
-	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, tail, of[1]);
+	ssw_test_took(t, 1, tail, of[1]);
 	KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU), 2 * SCALESWAP_LRU_STEPS - 1);
 }
 
@@ -437,7 +453,7 @@ static void ssw_test_ages_part_of_all(struct kunit *test)
 	/* The last one has begun the next age. */
 	came = t->nr[1] - 1;
 	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 0) + ssw_test_came(t, 1, 1), came);
-	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, __scaleswap_lru_tail(lruvec, SSW_TEST_LRU), 8);
+	ssw_test_took(t, 1, __scaleswap_lru_tail(lruvec, SSW_TEST_LRU), 8);
 	KUNIT_EXPECT_EQ(test, ssw_lru_position(lruvec, SSW_TEST_LRU), SCALESWAP_LRU_STEPS - 1);
 	while (*seq < SCALESWAP_LRU_AGES) {
 		struct ssw_test_page *p = &t->page[at++];
@@ -501,7 +517,7 @@ static struct kunit_case ssw_test_lruage_cases[] = {
 	KUNIT_CASE(ssw_test_ages_idle),
 	KUNIT_CASE(ssw_test_ages_last),
 	KUNIT_CASE(ssw_test_ages_batch),
-	KUNIT_CASE(ssw_test_ages_gap),
+	KUNIT_CASE(ssw_test_ages_short),
 	KUNIT_CASE(ssw_test_ages_settle),
 	KUNIT_CASE(ssw_test_ages_front),
 	KUNIT_CASE(ssw_test_ages_by_size),
