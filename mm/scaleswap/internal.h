@@ -331,7 +331,9 @@ void ssw_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages);
  * Steps by which another shard's pages have to be older before a CPU leaves its own for them, and
  * a batch besides
  */
-#define SSW_LRU_STAY		(SCALESWAP_LRU_STEPS / 4)
+#define SSW_LRU_STAY		(SCALESWAP_LRU_STEPS / 8)
+/* Steps after which whoever has found the oldest pages of all looks for the oldest ones again */
+#define SSW_LRU_AGAIN		(SCALESWAP_LRU_STEPS / 4)
 void ssw_lru_ages_init(struct scaleswap_age *age, size_t stride,
 		       struct scaleswap_older *older, const unsigned int *seq);
 unsigned int ssw_lru_behind(struct lruvec *lruvec, enum lru_list lru);

@@ -401,7 +401,7 @@ static bool ssw_shrink_stays(const struct ssw_reclaim *r, enum lru_list lru, int
 	first = ssw_lru_list(r->mlruvec, r->shards, id);
 	ssw_lru_settle(first, lru);
 	return ssw_lru_pages(first, lru, zone_idx) && !ssw_lru_has_next(first, lru) &&
-	       (int)(ssw_lru_position(first, lru) - r->from[lru]) < SSW_LRU_STAY;
+	       (int)(ssw_lru_position(first, lru) - r->from[lru]) < SSW_LRU_AGAIN;
 }
 
 /* Choose a shard by the age of its oldest pages, and once more if these have turned out newer. */

@@ -408,7 +408,7 @@ MUTANTS = {
     "lru-short-at-the-end": ("mm/scaleswap/lruage.c", " && !list_empty(__scaleswap_lru_tail(lruvec, lru)))\n		*nr", ")\n		*nr", "kunit/*"),
     "lru-front-is-stale": ("mm/scaleswap/lruage.c", "	if (ssw_ages_of(lruvec, lru, &a, &shards))\n		ssw_ages_begin(", "	if (ssw_ages_of(lruvec, lru, &a, &shards) && 0)\n		ssw_ages_begin(",
                            "kunit/*"),
-    "lru-stays-for-ever": ("mm/scaleswap/vmscan-lru.c", " &&\n	       (int)(ssw_lru_position(first, lru) - r->from[lru]) < SSW_LRU_STAY;", ";", "lru/lru_reclaim.lower_limit*"),
+    "lru-stays-for-ever": ("mm/scaleswap/vmscan-lru.c", " &&\n	       (int)(ssw_lru_position(first, lru) - r->from[lru]) < SSW_LRU_AGAIN;", ";", "lru/lru_reclaim.lower_limit*"),
     "lru-newest-first": ("mm/scaleswap/lruage.c", "	return a.age->oldest == a.age->seq ? a.newest :", "	return 1 ? a.newest :", "kunit/*"),
     "gen-no-turns": ("mm/scaleswap/vmscan-lrugen.c", "	struct lruvec *l = ssw_gen_lruvec(mlruvec, READ_ONCE(*cursor));",
                      "	struct lruvec *l = mlruvec;",

@@ -252,7 +252,10 @@ static void ssw_test_ages_last(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ssw_test_tail_is_right(test, t, 1));
 }
 
-/* A batch ends with an age, and with those that shall leave next. An empty one begins at the next age. */
+/*
+ * A batch ends with an age, and with those that shall leave next. An empty one begins at the next
+ * age.
+ */
 static void ssw_test_ages_batch(struct kunit *test)
 {
 	struct ssw_test_lru *t = ssw_test_lru(test);
@@ -283,7 +286,7 @@ static void ssw_test_ages_batch(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 0));
 }
 
-/* What a batch is short of is left to scan if the list has more pages, and if it has scanned any. */
+/* What a batch is short of is left to scan, if the list has more pages and some were scanned. */
 static void ssw_test_ages_short(struct kunit *test)
 {
 	struct ssw_test_lru *t = ssw_test_lru(test);
