@@ -322,8 +322,8 @@ bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_
  * tail: pages that were freed or used again were anywhere in the list. Folios of zones that reclaim
  * is not for may be of the age before.
  *
- * Reclaim has a goal of pages to scan. It scans elsewhere what a batch is short of; if it did not,
- * a cgroup whose shards have just a few pages of each age would be out of memory too soon.
+ * Reclaim has a goal of pages to scan, and scans elsewhere what a batch is short of. Otherwise it
+ * would scan a part of that goal where shards have just a few pages of each age.
  */
 void __scaleswap_lru_took(struct lruvec *lruvec, enum lru_list lru, struct list_head *tail,
 			  unsigned long nr_pages, long left, unsigned int *nr_short)
