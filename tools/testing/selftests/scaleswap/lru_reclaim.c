@@ -44,6 +44,11 @@ struct reclaimed {
 	/* At the last priority of the last call */
 	long last[2];		/* scanned */
 	long enough;		/* anonymous ones reclaimed, but for the last batch */
+	/* Whole batches of inactive anonymous pages */
+	long whole;		/* where active ones were scanned at the same priority */
+	long row;		/* of these, one after the other with no active ones between */
+	/* Inactive anonymous pages that the first call scanned, by priority */
+	long first[13];
 };
 
 static int trace_read(struct reclaimed *r, int node)
@@ -51,7 +56,7 @@ static int trace_read(struct reclaimed *r, int node)
 	int priority, nid, last = -1;
 	char line[512], *s, *v;
 	FILE *f = fopen(SSW_TRACE "trace", "re");
-	long batches = 0, sum = 0, n;
+	long batches = 0, sum = 0, n, whole = 0, row = 0, most = 0;
 
 	memset(r, 0, sizeof(*r));
 	if (!f)
@@ -75,6 +80,9 @@ static int trace_read(struct reclaimed *r, int node)
 			batches = 0;
 			memset(r->last, 0, sizeof(r->last));
 			sum = 0;
+			whole = 0;
+			row = 0;
+			most = 0;
 		}
 		if (nid != node)
 			continue;
@@ -87,6 +95,14 @@ static int trace_read(struct reclaimed *r, int node)
 			v += strlen("nr_scanned=");
 			r->scanned[file] += atol(v);
 			r->last[file] += atol(v);
+			if (!file && r->calls == 1 && priority < 13)
+				r->first[priority] += atol(v);
+			if (!file && atol(v) == 32) {
+				whole++;
+				row++;
+				if (row > most)
+					most = row;
+			}
 			v = strstr(v, "nr_reclaimed=");
 			n = v ? atol(v + strlen("nr_reclaimed=")) : 0;
 			r->reclaimed[file] += n;
@@ -96,6 +112,11 @@ static int trace_read(struct reclaimed *r, int node)
 			}
 		} else if (!file) {
 			r->pages += atol(v + strlen("nr_deactivated="));
+			r->whole += whole;
+			whole = 0;
+			row = 0;
+			if (most > r->row)
+				r->row = most;
 			v = strstr(line, "nr_taken=");
 			/* With the few pages here, goals are larger from this priority on. */
 			if (!v || atol(v + strlen("nr_taken=")) < 32 || priority < 6)
@@ -516,6 +537,102 @@ SSW_BODY(lru_reclaim, aged_as_one_list)
 	NEED_AREAS(&areas);
 	age(_metadata, cpu, 4500);
 	age(_metadata, cpu, 0);
+}
+
+/*
+ * A batch of active pages is scanned after each one of inactive pages, not after all of them: pages
+ * that are kept, since they were used, and those that are deactivated join the same lists.
+ */
+SSW_BODY(lru_reclaim, deactivated_by_turns)
+{
+	const long kept = 300, busy = 2500;
+	struct ssw_areas areas;
+	struct reclaimed r;
+	struct mate m[4];
+	int cpu[4], node;
+
+	NEED_LISTS();
+	NEED_FOUR(cpu);
+	if (access(SSW_TRACE "events/vmscan", R_OK))
+		SKIP(return, "the kernel has no tracing");
+	NEED_AREAS(&areas);
+	node = ssw_node_of(cpu[0]);
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 3; i > 0; i--) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], i == 3 ? busy : kept, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+		ASSERT_EQ(0, tell_all(&m[i], STAMP, i));
+		drain();
+		if (i == 3)
+			ASSERT_EQ(0, tell_all(&m[i], USE, 0));
+	}
+	drain();
+	EXPECT_TRUE(stats_caught_up());
+	ssw_pin(cpu[0]);
+	ASSERT_EQ(0, trace_start());
+	cg_reclaim(GROUP, 32);
+	ssw_trace_stop();
+	ASSERT_EQ(0, trace_read(&r, node));
+	TH_LOG("%ld whole batches of inactive pages, at most %ld without active ones between",
+	       r.whole, r.row);
+	EXPECT_LE(4, r.whole);
+	EXPECT_EQ(1, r.row);
+	for (int i = 1; i < 4; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
+}
+
+/*
+ * A batch ends where newer pages begin. Reclaim scans its goal all the same, if each shard has just
+ * a few pages of each age.
+ */
+SSW_BODY(lru_reclaim, goal_of_small_batches)
+{
+	const long pages = 40, piece = 4;
+	struct ssw_areas areas;
+	struct reclaimed r;
+	struct mate m[4];
+	int cpu[4], node;
+	long inactive;
+
+	NEED_SHARDS();
+	NEED_FOUR(cpu);
+	if (access(SSW_TRACE "events/vmscan", R_OK))
+		SKIP(return, "the kernel has no tracing");
+	NEED_AREAS(&areas);
+	node = ssw_node_of(cpu[0]);
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 1; i < 4; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], pages, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+	}
+	for (long at = 0; at < pages; at += piece) {
+		for (int i = 1; i < 4; i++)
+			ASSERT_EQ(0, tell(&m[i], STAMP, at, piece, i));
+		drain();
+	}
+	ASSERT_EQ(0, dump());
+	inactive = in_dump(memcg, node, ANY, 1 << INACTIVE_ANON);
+	EXPECT_LE(3 * pages, inactive);
+	ssw_pin(cpu[0]);
+	ASSERT_EQ(0, trace_start());
+	cg_reclaim(GROUP, 32);
+	ssw_trace_stop();
+	ASSERT_EQ(0, trace_read(&r, node));
+	TH_LOG("of %ld inactive pages %ld, %ld and %ld were scanned at the last priorities",
+	       inactive, r.first[2], r.first[1], r.first[0]);
+	/*
+	 * All are young, and none is evicted before it is seen for the second time. So the last
+	 * priority, of which they all are the goal, sees nearly all of them before it has enough.
+	 */
+	EXPECT_LE(3 * pages * 3 / 4, r.first[0]);
+	for (int i = 1; i < 4; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
 }
 
 /*
