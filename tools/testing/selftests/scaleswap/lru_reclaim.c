@@ -47,7 +47,7 @@ struct reclaimed {
 	/* Whole batches of inactive anonymous pages */
 	long whole;		/* where active ones were scanned at the same priority */
 	long row;		/* of these, one after the other with no active ones between */
-	/* Inactive anonymous pages that the first call scanned, by priority */
+	/* Inactive anonymous pages scanned at each priority, before it is raised for a new try */
 	long first[13];
 };
 
@@ -56,6 +56,7 @@ static int trace_read(struct reclaimed *r, int node)
 	int priority, nid, last = -1;
 	char line[512], *s, *v;
 	FILE *f = fopen(SSW_TRACE "trace", "re");
+	bool first = true;
 	long batches = 0, sum = 0, n, whole = 0, row = 0, most = 0;
 
 	memset(r, 0, sizeof(*r));
@@ -76,6 +77,7 @@ static int trace_read(struct reclaimed *r, int node)
 		nid = atoi(s + 4);
 		priority = atoi(v + 9);
 		if (priority != last) {
+			first = first && r->calls == 1 && (last < 0 || priority < last);
 			last = priority;
 			batches = 0;
 			memset(r->last, 0, sizeof(r->last));
@@ -95,7 +97,7 @@ static int trace_read(struct reclaimed *r, int node)
 			v += strlen("nr_scanned=");
 			r->scanned[file] += atol(v);
 			r->last[file] += atol(v);
-			if (!file && r->calls == 1 && priority < 13)
+			if (!file && first && priority < 13)
 				r->first[priority] += atol(v);
 			if (!file && atol(v) == 32) {
 				whole++;
