@@ -599,7 +599,8 @@ SSW_BODY(lru_reclaim, goal_of_small_batches)
 	int cpu[4], node;
 	long inactive;
 
-	NEED_SHARDS();
+	/* Generations have no such batches. */
+	NEED_LISTS();
 	NEED_FOUR(cpu);
 	if (access(SSW_TRACE "events/vmscan", R_OK))
 		SKIP(return, "the kernel has no tracing");
