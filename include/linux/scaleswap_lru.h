@@ -32,7 +32,7 @@ void __mod_memcg_lruvec_state(struct lruvec *lruvec, enum node_stat_item idx, in
 #ifdef CONFIG_SCALESWAP_LRU
 
 /* Ages of a list that a shard tells apart */
-#define SCALESWAP_LRU_AGES	10
+#define SCALESWAP_LRU_AGES	20
 /* Parts of an age that are told apart while reclaim looks at its pages */
 #define SCALESWAP_LRU_STEPS	16
 
@@ -49,6 +49,7 @@ void __mod_memcg_lruvec_state(struct lruvec *lruvec, enum node_stat_item idx, in
  * @joined: pages that have joined, and that no other CPU knows of yet; less than
  *          %SCALESWAP_LRU_BATCH
  * @has_next: there are folios that shall leave before all others. A hint for other CPUs
+ * @begun: age in which CPUs whose own shard this is have last reclaimed, modulo 256; a hint
  */
 struct scaleswap_age {
 	unsigned int seq;
@@ -60,6 +61,7 @@ struct scaleswap_age {
 	u8 part;
 	u8 joined;
 	bool has_next;
+	u8 begun;
 };
 
 /**

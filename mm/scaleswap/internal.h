@@ -326,19 +326,15 @@ void ssw_cost_add(struct scaleswap_shards *shards, bool file, unsigned long cost
 /* lruage.c */
 void ssw_lru_join(struct lruvec *lruvec, enum lru_list lru, int nr_pages);
 /* Ages by which a page of a single list grows older until it gets from one end to the other */
-#define SSW_LRU_PARTS		4
-/*
- * Steps by which another shard's pages have to be older before a CPU leaves its own for them, and
- * a batch besides
- */
-#define SSW_LRU_STAY		(SCALESWAP_LRU_STEPS / 8)
+#define SSW_LRU_PARTS		8
 /* Steps after which whoever has found the oldest pages of all looks for the oldest ones again */
 #define SSW_LRU_AGAIN		(SCALESWAP_LRU_STEPS / 4)
 void ssw_lru_ages_init(struct scaleswap_age *age, size_t stride,
 		       struct scaleswap_older *older, const unsigned int *seq);
 unsigned int ssw_lru_behind(struct lruvec *lruvec, enum lru_list lru);
 unsigned int ssw_lru_steps(struct lruvec *lruvec, enum lru_list lru);
-unsigned int ssw_lru_stay(struct lruvec *lruvec, enum lru_list lru);
+void ssw_lru_begun(struct lruvec *lruvec, enum lru_list lru);
+unsigned int ssw_lru_stay(struct lruvec *other, struct lruvec *mine, enum lru_list lru);
 unsigned int ssw_lru_position(struct lruvec *lruvec, enum lru_list lru);
 bool ssw_lru_settle(struct lruvec *lruvec, enum lru_list lru);
 bool ssw_lru_has_next(struct lruvec *lruvec, enum lru_list lru);

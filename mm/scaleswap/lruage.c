@@ -11,8 +11,8 @@
  *
  * So each list of a memcg and node, such as that of inactive anonymous pages, has an *age*: a
  * number that all shards share, and that grows by one whenever as many pages have joined the
- * list, in any shard, as a quarter of it holds (SSW_LRU_PARTS). That is the time in which pages
- * of a single list move on by a quarter of its length. A shard keeps pages of different age
+ * list, in any shard, as an eighth of it holds (SSW_LRU_PARTS). That is the time in which pages
+ * of a single list move on by an eighth of its length. A shard keeps pages of different age
  * on different lists. The newest are on the lruvec's own list. When the age has grown, the
  * shard moves all of these to ``older`` at once, before the next folio joins. A folio that
  * leaves needs no look at its age: the list that it is on becomes shorter, and the shard's
@@ -293,9 +293,29 @@ void __scaleswap_lru_front(struct lruvec *lruvec, enum lru_list lru)
 		ssw_ages_begin(&a, READ_ONCE(shards->seq[lru]));
 }
 
+/* Check whether no other shard has pages of a list, but for a few that are not posted. */
+static bool ssw_ages_alone(struct lruvec *lruvec, enum lru_list lru,
+			   struct scaleswap_shards *shards)
+{
+	struct scaleswap_shard *shard = lruvec->shard;
+	struct mem_cgroup_per_node *mz;
+	long others = 0;
+	int zid;
+
+	if (!shard)
+		return false;
+	mz = container_of(shard->mlruvec, struct mem_cgroup_per_node, lruvec);
+	for (zid = 0; zid < MAX_NR_ZONES; zid++) {
+		others += atomic_long_read(&shards->total[zid].lru[lru]);
+		others -= (long)shard->size[lru].zone[zid] - shard->size[lru].unposted[zid];
+		others += READ_ONCE(mz->lru_zone_size[zid][lru]);
+	}
+	return others <= 0;
+}
+
 /*
  * A batch ends with the age, however small it is. Pages of the next one are newer, and there may be
- * older ones in another shard.
+ * older ones in another shard. It goes on if all pages are in this shard.
  *
  * It also ends after pages that shall leave before all others. These are often few, that were
  * written and are freed now, while the next ones may be the newest pages. These would be
@@ -309,11 +329,16 @@ bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_
 
 	if (!ssw_ages_of(lruvec, lru, &a, &shards))
 		return false;
-	if (*tail == &a.older->next)
+	if (*tail == &a.older->next) {
 		WRITE_ONCE(a.age->has_next, false);
-	if (scanned)
+		if (scanned)
+			return false;
+	}
+	if (scanned && !ssw_ages_alone(lruvec, lru, shards))
 		return false;
 	*tail = __scaleswap_lru_tail(lruvec, lru);
+	/* They were not of the age that is the oldest one now: see __scaleswap_lru_took(). */
+	a.age->taken -= scanned;
 	return !list_empty(*tail);
 }
 
@@ -383,6 +408,7 @@ void ssw_lru_ages_init(struct scaleswap_age *age, size_t stride,
 	for (lru = 0; lru < LRU_UNEVICTABLE; lru++, age = (void *)age + stride) {
 		age->seq = READ_ONCE(seq[lru]);
 		age->oldest = age->seq;
+		age->begun = age->seq - SSW_LRU_PARTS;
 		for (i = 0; i < SCALESWAP_LRU_AGES; i++)
 			INIT_LIST_HEAD(&older[lru].age[i]);
 		INIT_LIST_HEAD(&older[lru].next);
@@ -460,25 +486,49 @@ unsigned int ssw_lru_steps(struct lruvec *lruvec, enum lru_list lru)
 }
 
 /**
- * ssw_lru_stay - return by how much others' pages have to be older before a CPU takes them
- * @lruvec: lruvec of the CPU's own shard
+ * ssw_lru_begun - note that a CPU reclaims from a list whose own shard this is
+ * @lruvec: lruvec of the shard
  * @lru: list, not the unevictable one
  *
- * CPUs that are equally busy shall stay with their own shards. They are one batch apart, which is
- * much of an age if the shard is small.
- *
- * Context: any; a hint without @lruvec's lock. Not with MGLRU.
- * Return: from %SSW_LRU_STAY to %SSW_LRU_STAY + %SCALESWAP_LRU_STEPS; as in ssw_lru_steps(). 0 if
- * @lruvec has no shards beside it.
+ * Context: any. Not with MGLRU.
  */
-unsigned int ssw_lru_stay(struct lruvec *lruvec, enum lru_list lru)
+void ssw_lru_begun(struct lruvec *lruvec, enum lru_list lru)
 {
 	struct scaleswap_shards *shards;
 	struct ssw_ages a;
+	u8 seq;
 
 	if (!ssw_ages_of(lruvec, lru, &a, &shards))
+		return;
+	seq = READ_ONCE(shards->seq[lru]);
+	if (READ_ONCE(a.age->begun) != seq)
+		WRITE_ONCE(a.age->begun, seq);
+}
+
+/**
+ * ssw_lru_stay - return by how much others' pages have to be older before a CPU takes them
+ * @other: lruvec of another shard
+ * @mine: lruvec of the CPU's own shard
+ * @lru: list, not the unevictable one
+ *
+ * CPUs that are equally busy shall stay with their own shards. They are one batch apart, which is
+ * much of an age if the shard is small. A CPU that has not reclaimed while the list was replaced
+ * once is idle. Its pages leave in their order, since others alone take them.
+ *
+ * Context: any; a hint without the locks. Not with MGLRU.
+ * Return: from 1 to 1 + %SCALESWAP_LRU_STEPS; as in ssw_lru_steps(). 0 if @mine has no shards
+ * beside it.
+ */
+unsigned int ssw_lru_stay(struct lruvec *other, struct lruvec *mine, enum lru_list lru)
+{
+	struct scaleswap_shards *shards;
+	struct ssw_ages a, o;
+
+	if (!ssw_ages_of(mine, lru, &a, &shards) || !ssw_ages_of(other, lru, &o, &shards))
 		return 0;
-	return SSW_LRU_STAY + ssw_ages_steps(&a, SWAP_CLUSTER_MAX);
+	if ((u8)(READ_ONCE(shards->seq[lru]) - READ_ONCE(o.age->begun)) >= SSW_LRU_PARTS)
+		return 1;
+	return 1 + ssw_ages_steps(&a, SWAP_CLUSTER_MAX);
 }
 
 /**

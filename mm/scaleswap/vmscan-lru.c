@@ -200,17 +200,17 @@ static unsigned int ssw_lru_oldest(struct lruvec *mlruvec, struct scaleswap_shar
  * Check whether to take pages of a list from @other rather than from the CPU's own shard, @mine.
  *
  * Among pages of about the same age CPUs stay with their own shards, so that those that are equally
- * busy do not contend. But a small shard may be turned over several times within an age: pages of
- * a shard that has many more of them are probably older.
+ * busy do not contend: ssw_lru_stay(). But a small shard may be turned over several times within
+ * an age: pages of a shard that has many more of them are probably older.
  */
 static bool ssw_lru_before(struct lruvec *other, struct lruvec *mine, enum lru_list lru,
 			   int zone_idx)
 {
 	int older = ssw_lru_steps(other, lru) - ssw_lru_steps(mine, lru);
 
-	if (older <= -SSW_LRU_STAY)
+	if (older < 0)
 		return false;
-	if (older >= (int)ssw_lru_stay(mine, lru))
+	if (older >= (int)ssw_lru_stay(other, mine, lru))
 		return true;
 	return ssw_lru_pages(other, lru, zone_idx) / 2 > ssw_lru_pages(mine, lru, zone_idx);
 }
@@ -230,6 +230,7 @@ static unsigned int ssw_lru_begin(struct lruvec *mlruvec, struct scaleswap_shard
 	if (!mine || !ssw_lru_pages(mine, lru, zone_idx))
 		return ssw_lru_oldest(mlruvec, shards, lru, zone_idx);
 	age = ssw_lru_age(mine, shards, lru);
+	ssw_lru_begun(mine, lru);
 	if (ssw_lru_has_next(mine, lru))
 		return own;
 	/* Once: CPUs that share this shard write it. */
@@ -313,6 +314,7 @@ static bool ssw_targets_level(const struct scaleswap_targets *targets,
  * @from: position of the oldest pages of @first, if it was found to have the oldest of all
  * @targets: pages that are to be scanned
  * @left: those of them that still are
+ * @batch: what the batch of each list is short of, from 1 to %SWAP_CLUSTER_MAX pages
  */
 struct ssw_reclaim {
 	struct lruvec *mlruvec;
@@ -322,6 +324,7 @@ struct ssw_reclaim {
 	unsigned int from[LRU_UNEVICTABLE];
 	struct scaleswap_targets targets;
 	struct scaleswap_targets left;
+	struct scaleswap_targets batch;
 };
 
 /* Check whether so much was reclaimed that shrink_lruvec() would look at proportions. */
@@ -333,14 +336,29 @@ static bool ssw_is_enough(unsigned long before, struct scan_control *sc)
 }
 
 /*
- * Scan some lists of a shard, at most @most pages of each, and no more than are left to scan. They
- * are scanned in batches by turns until enough was reclaimed, as shrink_lruvec() scans those of a
- * lruvec. The balance of the two types is for all shards: ssw_targets_level().
+ * Note that pages of a list were scanned.
+ *
+ * A batch may begin in one shard and end in others. Otherwise reclaim would evict more than was
+ * asked for, by up to a batch less one, whenever one of them has just a few of the oldest pages.
+ */
+static void ssw_shrink_scanned(struct ssw_reclaim *r, enum lru_list lru, unsigned long nr)
+{
+	r->left.nr[lru] -= nr;
+	r->batch.nr[lru] -= min(nr, r->batch.nr[lru]);
+	if (!r->batch.nr[lru])
+		r->batch.nr[lru] = SWAP_CLUSTER_MAX;
+}
+
+/*
+ * Scan some lists of a shard, what their batches are short of, or with @whole all pages, but no
+ * more than are left to scan. They are scanned in batches by turns until enough was reclaimed, as
+ * shrink_lruvec() scans those of a lruvec. The balance of the two types is for all shards:
+ * ssw_targets_level().
  *
  * Return: true if anything was scanned.
  */
 static bool ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, unsigned int lists,
-			     unsigned long most, struct scan_control *sc)
+			     bool whole, struct scan_control *sc)
 {
 	struct scaleswap_targets now = { };
 	unsigned long before = sc->nr_reclaimed;
@@ -354,7 +372,7 @@ static bool ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, unsigned in
 	for_each_evictable_lru(lru) {
 		if (!(lists & BIT(lru)) || !r->left.nr[lru])
 			continue;
-		now.nr[lru] = min3(r->left.nr[lru], most,
+		now.nr[lru] = min3(r->left.nr[lru], whole ? ULONG_MAX : r->batch.nr[lru],
 				   ssw_lru_pages(lruvec, lru, sc->reclaim_idx));
 	}
 	if (!ssw_targets_left(&now))
@@ -369,7 +387,7 @@ static bool ssw_shrink_shard(struct ssw_reclaim *r, unsigned int id, unsigned in
 			now.nr[lru] -= nr;
 			sc->nr_short = 0;
 			sc->nr_reclaimed += shrink_list(lru, nr, lruvec, sc);
-			r->left.nr[lru] -= nr - sc->nr_short;
+			ssw_shrink_scanned(r, lru, nr - sc->nr_short);
 		}
 		cond_resched_tasks_rcu_qs();
 	} while (ssw_targets_left(&now) && !ssw_is_enough(before, sc));
@@ -501,8 +519,8 @@ static void ssw_shrink_active(struct ssw_reclaim *r, struct scan_control *sc)
  * Visit the shards to begin with, each for the lists that begin there, until enough was reclaimed
  * or there is no more to scan.
  *
- * Each visit scans a batch of each list, and then the oldest pages may be elsewhere: a shard
- * may have just a few of these. With @enough, pages are deactivated as well.
+ * Each visit scans at most a batch of each list, and then the oldest pages may be elsewhere: a
+ * shard may have just a few of these. With @enough, pages are deactivated as well.
  */
 static void ssw_shrink_first(struct ssw_reclaim *r, bool enough, unsigned long before,
 			     struct scan_control *sc)
@@ -526,7 +544,7 @@ static void ssw_shrink_first(struct ssw_reclaim *r, bool enough, unsigned long b
 		for_each_evictable_lru(lru) {
 			if (lists[lru])
 				scanned |= ssw_shrink_shard(r, r->first[lru], lists[lru],
-							    SWAP_CLUSTER_MAX, sc);
+							    false, sc);
 		}
 		if (enough)
 			ssw_shrink_active(r, sc);
@@ -545,7 +563,7 @@ static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_con
 	unsigned int i, id, from;
 
 	if (!r->shards) {
-		ssw_shrink_shard(r, 0, SSW_LISTS_ALL, ULONG_MAX, sc);
+		ssw_shrink_shard(r, 0, SSW_LISTS_ALL, true, sc);
 		return enough && ssw_is_enough(before, sc);
 	}
 	ssw_shrink_first(r, enough, before, sc);
@@ -555,7 +573,7 @@ static bool ssw_shrink_round(struct ssw_reclaim *r, bool enough, struct scan_con
 	from = r->own == UINT_MAX ? READ_ONCE(r->shards->age[0].cursor) : r->own;
 	for (i = 0; i <= ssw_lru_shards && ssw_targets_left(&r->left); i++) {
 		id = (from + i) % (ssw_lru_shards + 1);
-		ssw_shrink_shard(r, id, SSW_LISTS_VISIT, ULONG_MAX, sc);
+		ssw_shrink_shard(r, id, SSW_LISTS_VISIT, true, sc);
 		if (enough && ssw_is_enough(before, sc))
 			return true;
 	}
@@ -580,10 +598,13 @@ static void ssw_shrink_age(struct ssw_reclaim *r, struct scan_control *sc)
 static noinline void ssw_shrink_shards(struct lruvec *mlruvec, struct scan_control *sc)
 {
 	struct ssw_reclaim r = { .mlruvec = mlruvec, .shards = READ_ONCE(mlruvec->shards) };
+	enum lru_list lru;
 	bool enough;
 
 	get_scan_count(mlruvec, sc, r.targets.nr);
 	r.left = r.targets;
+	for_each_evictable_lru(lru)
+		r.batch.nr[lru] = SWAP_CLUSTER_MAX;
 	memset(r.first, 0xff, sizeof(r.first));
 	r.own = current_is_kswapd() ? UINT_MAX : ssw_lru_own();
 	if (ssw_targets_left(&r.targets)) {

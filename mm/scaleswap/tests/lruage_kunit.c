@@ -11,7 +11,7 @@
 
 #define SSW_TEST_LRU	LRU_INACTIVE_ANON
 #define SSW_TEST_SHARDS	3
-#define SSW_TEST_PAGES	512
+#define SSW_TEST_PAGES	1024
 
 /* Stands for a page on a list. */
 struct ssw_test_page {
@@ -22,7 +22,7 @@ struct ssw_test_page {
 };
 
 struct ssw_test_lru {
-	struct lruvec mlruvec;
+	struct mem_cgroup_per_node mz;
 	struct scaleswap_shards *shards;
 	struct scaleswap_shard *shard[SSW_TEST_SHARDS + 1];
 	struct ssw_test_page page[SSW_TEST_PAGES];
@@ -41,7 +41,7 @@ static struct ssw_test_lru *ssw_test_lru(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, t->shards);
 	ssw_lru_ages_init(t->shards->age, sizeof(t->shards->age[0]), t->shards->older,
 			  t->shards->seq);
-	t->mlruvec.shards = t->shards;
+	t->mz.lruvec.shards = t->shards;
 	for (i = 1; i <= SSW_TEST_SHARDS; i++) {
 		struct scaleswap_shard *shard = kunit_kzalloc(test, sizeof(*shard), GFP_KERNEL);
 
@@ -49,7 +49,7 @@ static struct ssw_test_lru *ssw_test_lru(struct kunit *test)
 		INIT_LIST_HEAD(&shard->lruvec.lists[SSW_TEST_LRU]);
 		spin_lock_init(&shard->lruvec.lru_lock);
 		shard->lruvec.shard = shard;
-		shard->mlruvec = &t->mlruvec;
+		shard->mlruvec = &t->mz.lruvec;
 		shard->id = i;
 		ssw_lru_ages_init(&shard->size[0].age, sizeof(shard->size[0]), shard->older,
 				  t->shards->seq);
@@ -66,6 +66,7 @@ static void ssw_test_join(struct ssw_test_lru *t, int id, struct ssw_test_page *
 {
 	ssw_lru_join(&t->shard[id]->lruvec, SSW_TEST_LRU, 1);
 	atomic_long_inc(&t->shards->total[0].lru[SSW_TEST_LRU]);
+	t->shard[id]->size[SSW_TEST_LRU].zone[0]++;
 	p->shard = id;
 	p->joined = t->joined++;
 	p->seq = t->shards->seq[SSW_TEST_LRU];
@@ -77,6 +78,7 @@ static void ssw_test_leave(struct ssw_test_lru *t, struct ssw_test_page *p)
 {
 	list_del(&p->lru);
 	atomic_long_dec(&t->shards->total[0].lru[SSW_TEST_LRU]);
+	t->shard[p->shard]->size[SSW_TEST_LRU].zone[0]--;
 	t->nr[p->shard]--;
 	p->shard = 0;
 }
@@ -264,8 +266,9 @@ static void ssw_test_ages_batch(struct kunit *test)
 	struct list_head *tail, *newer;
 	LIST_HEAD(last);
 
-	/* An older page, and many newer ones */
+	/* An older page, and many newer ones; another shard has some, too */
 	ssw_test_join(t, 1, p);
+	ssw_test_join(t, 2, &t->page[SSW_TEST_PAGES - 1]);
 	for (int i = 1; t->shards->seq[SSW_TEST_LRU] < 3; i++)
 		ssw_test_join(t, 1, &t->page[i]);
 	newer = &lruvec->lists[SSW_TEST_LRU];
@@ -284,6 +287,45 @@ static void ssw_test_ages_batch(struct kunit *test)
 	list_del(&last);
 	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 1));
 	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 0));
+}
+
+/* A batch goes on with newer pages if no other shard has any that could be older. */
+static void ssw_test_ages_alone(struct kunit *test)
+{
+	struct ssw_test_lru *t = ssw_test_lru(test);
+	struct lruvec *lruvec = &t->shard[1]->lruvec;
+	struct scaleswap_list_size *size = &t->shard[1]->size[SSW_TEST_LRU];
+	struct ssw_test_page *other = &t->page[SSW_TEST_PAGES - 1];
+	unsigned long *own = &t->mz.lru_zone_size[0][SSW_TEST_LRU];
+	struct list_head *tail, *was;
+	unsigned int nr_short = 0;
+
+	for (int i = 0; t->shards->seq[SSW_TEST_LRU] < 2; i++)
+		ssw_test_join(t, 1, &t->page[i]);
+	tail = __scaleswap_lru_tail(lruvec, SSW_TEST_LRU);
+	while (!list_empty(tail))
+		ssw_test_leave(t, ssw_test_oldest(t, 1));
+	was = tail;
+	ssw_test_join(t, 2, other);
+	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 10));
+	ssw_test_leave(t, other);
+	/* The memcg's own lists count, and what this shard has not posted does not. */
+	*own = 1;
+	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 10));
+	*own = 0;
+	atomic_long_sub(5, &t->shards->total[0].lru[SSW_TEST_LRU]);
+	size->unposted[0] = 5;
+	ssw_test_join(t, 2, other);
+	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 10));
+	ssw_test_leave(t, other);
+	KUNIT_EXPECT_PTR_EQ(test, tail, was);
+	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 10));
+	KUNIT_EXPECT_PTR_EQ(test, tail, __scaleswap_lru_tail(lruvec, SSW_TEST_LRU));
+	KUNIT_EXPECT_PTR_NE(test, tail, was);
+	/* Ten of them were of the age before. */
+	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, tail, 12, 0, &nr_short);
+	KUNIT_EXPECT_EQ(test, size->age.taken, 2);
+	KUNIT_EXPECT_EQ(test, nr_short, 0);
 }
 
 /* What a batch is short of is left to scan, if the list has more pages and some were scanned. */
@@ -483,11 +525,32 @@ static void ssw_test_ages_part_of_all(struct kunit *test)
 	ssw_test_join(t, 1, &t->page[0]);
 	KUNIT_EXPECT_EQ(test, ssw_test_came(t, 1, 2 * SCALESWAP_LRU_AGES + 1), came);
 	KUNIT_EXPECT_TRUE(test, ssw_test_came_is_right(test, t, 1));
-	/* CPUs are a batch apart, and not less than a part of an age. */
-	KUNIT_EXPECT_EQ(test, ssw_lru_stay(lruvec, SSW_TEST_LRU),
-			SSW_LRU_STAY + SWAP_CLUSTER_MAX * SCALESWAP_LRU_STEPS / came);
-	KUNIT_EXPECT_EQ(test, ssw_lru_stay(&t->shard[3]->lruvec, SSW_TEST_LRU),
-			SSW_LRU_STAY + SCALESWAP_LRU_STEPS);
+}
+
+/* CPUs that reclaim are a batch apart; pages of an idle one go as soon as they are older. */
+static void ssw_test_ages_stay(struct kunit *test)
+{
+	struct ssw_test_lru *t = ssw_test_lru(test);
+	struct lruvec *mine = &t->shard[1]->lruvec, *other = &t->shard[2]->lruvec;
+	unsigned int *seq = &t->shards->seq[SSW_TEST_LRU];
+
+	t->shard[1]->size[SSW_TEST_LRU].age.came = 2 * SWAP_CLUSTER_MAX;
+	KUNIT_EXPECT_EQ(test, ssw_lru_stay(other, mine, SSW_TEST_LRU), 1);
+	ssw_lru_begun(other, SSW_TEST_LRU);
+	KUNIT_EXPECT_EQ(test, ssw_lru_stay(other, mine, SSW_TEST_LRU),
+			1 + SCALESWAP_LRU_STEPS / 2);
+	/* Of fewer pages a batch is all. */
+	KUNIT_EXPECT_EQ(test, ssw_lru_stay(other, &t->shard[3]->lruvec, SSW_TEST_LRU),
+			1 + SCALESWAP_LRU_STEPS);
+	/* The other one is idle again when the list has been replaced. */
+	*seq += SSW_LRU_PARTS - 1;
+	KUNIT_EXPECT_LT(test, 1, ssw_lru_stay(other, mine, SSW_TEST_LRU));
+	*seq += 1;
+	KUNIT_EXPECT_EQ(test, ssw_lru_stay(other, mine, SSW_TEST_LRU), 1);
+	ssw_lru_begun(mine, SSW_TEST_LRU);
+	KUNIT_EXPECT_EQ(test, ssw_lru_stay(other, mine, SSW_TEST_LRU), 1);
+	ssw_lru_begun(other, SSW_TEST_LRU);
+	KUNIT_EXPECT_LT(test, 1, ssw_lru_stay(other, mine, SSW_TEST_LRU));
 }
 
 /* A list has the pages of all shards; if they have posted many, these. */
@@ -499,18 +562,18 @@ static void ssw_test_lru_total(struct kunit *test)
 	unsigned long sum = 0;
 	int i;
 
-	t->mlruvec.pgdat = NODE_DATA(first_online_node);
-	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(&t->mlruvec, SSW_TEST_LRU, MAX_NR_ZONES), 0);
+	t->mz.lruvec.pgdat = NODE_DATA(first_online_node);
+	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(&t->mz.lruvec, SSW_TEST_LRU, MAX_NR_ZONES), 0);
 	for (i = 1; i <= SSW_TEST_SHARDS; i++) {
 		t->shard[i]->size[SSW_TEST_LRU].zone[0] = 20 + i;
 		sum += 20 + i;
 		KUNIT_EXPECT_EQ(test, sum,
-				__scaleswap_lru_total(&t->mlruvec, SSW_TEST_LRU, MAX_NR_ZONES));
+				__scaleswap_lru_total(&t->mz.lruvec, SSW_TEST_LRU, MAX_NR_ZONES));
 	}
 	atomic_long_set(posted, enough - 1);
-	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(&t->mlruvec, SSW_TEST_LRU, MAX_NR_ZONES), sum);
+	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(&t->mz.lruvec, SSW_TEST_LRU, MAX_NR_ZONES), sum);
 	atomic_long_set(posted, enough);
-	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(&t->mlruvec, SSW_TEST_LRU, MAX_NR_ZONES),
+	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(&t->mz.lruvec, SSW_TEST_LRU, MAX_NR_ZONES),
 			enough);
 }
 
@@ -520,12 +583,14 @@ static struct kunit_case ssw_test_lruage_cases[] = {
 	KUNIT_CASE(ssw_test_ages_idle),
 	KUNIT_CASE(ssw_test_ages_last),
 	KUNIT_CASE(ssw_test_ages_batch),
+	KUNIT_CASE(ssw_test_ages_alone),
 	KUNIT_CASE(ssw_test_ages_short),
 	KUNIT_CASE(ssw_test_ages_settle),
 	KUNIT_CASE(ssw_test_ages_front),
 	KUNIT_CASE(ssw_test_ages_by_size),
 	KUNIT_CASE(ssw_test_ages_part),
 	KUNIT_CASE(ssw_test_ages_part_of_all),
+	KUNIT_CASE(ssw_test_ages_stay),
 	{}
 };
 

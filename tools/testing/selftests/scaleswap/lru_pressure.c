@@ -415,8 +415,8 @@ static long own_share(struct __test_metadata *_metadata, const struct ssw_areas 
  * Two CPUs of a node that are as busy as each other each take from their own shard, and so
  * to their own area: there they do not meet. On other nodes a CPU has nothing of its own.
  *
- * CPUs may be a thirty-second of the list apart, and a batch, before one has to take others' pages.
- * So there are many more pages, and none waits for a drive.
+ * CPUs may be a batch apart before one has to take others' pages. So there are many more pages, and
+ * none waits for a drive.
  */
 SSW_BODY(lru_pressure, own_pages_first)
 {

@@ -49,6 +49,8 @@ struct reclaimed {
 	long row;		/* of these, one after the other with no active ones between */
 	/* Inactive anonymous pages scanned at each priority, before it is raised for a new try */
 	long first[13];
+	/* Batches of them that did not end where a batch of 32 does that began in another shard */
+	long crossed;
 };
 
 static int trace_read(struct reclaimed *r, int node)
@@ -57,7 +59,7 @@ static int trace_read(struct reclaimed *r, int node)
 	char line[512], *s, *v;
 	FILE *f = fopen(SSW_TRACE "trace", "re");
 	bool first = true;
-	long batches = 0, sum = 0, n, whole = 0, row = 0, most = 0;
+	long batches = 0, taken = 0, sum = 0, n, whole = 0, row = 0, most = 0;
 
 	memset(r, 0, sizeof(*r));
 	if (!f)
@@ -80,6 +82,7 @@ static int trace_read(struct reclaimed *r, int node)
 			first = first && r->calls == 1 && (last < 0 || priority < last);
 			last = priority;
 			batches = 0;
+			taken = 0;
 			memset(r->last, 0, sizeof(r->last));
 			sum = 0;
 			whole = 0;
@@ -97,6 +100,8 @@ static int trace_read(struct reclaimed *r, int node)
 			v += strlen("nr_scanned=");
 			r->scanned[file] += atol(v);
 			r->last[file] += atol(v);
+			if (!file && (r->last[0] - atol(v)) % 32 + atol(v) > 32)
+				r->crossed++;
 			if (!file && first && priority < 13)
 				r->first[priority] += atol(v);
 			if (!file && atol(v) == 32) {
@@ -121,8 +126,13 @@ static int trace_read(struct reclaimed *r, int node)
 				r->row = most;
 			v = strstr(line, "nr_taken=");
 			/* With the few pages here, goals are larger from this priority on. */
-			if (!v || atol(v + strlen("nr_taken=")) < 32 || priority < 6)
+			if (!v || priority < 6)
 				continue;
+			/* Several shards may have a part of a batch. */
+			taken += atol(v + strlen("nr_taken="));
+			if (taken < 32)
+				continue;
+			taken -= 32;
 			r->batches++;
 			if (++batches > r->most)
 				r->most = batches;
@@ -631,6 +641,8 @@ SSW_BODY(lru_reclaim, goal_of_small_batches)
 	 * priority, of which they all are the goal, sees nearly all of them before it has enough.
 	 */
 	EXPECT_LE(3 * pages * 3 / 4, r.first[0]);
+	/* And a batch is 32 pages, also where several shards have a part of it. */
+	EXPECT_EQ(0, r.crossed);
 	for (int i = 1; i < 4; i++) {
 		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
 		EXPECT_EQ(0, mate_end(&m[i]));
