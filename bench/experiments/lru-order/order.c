@@ -414,6 +414,8 @@ static const struct {
 	{ "turnover", 10240, turnover_a, turnover_b, false, true },
 	{ "file_and_anon", 10240, file_and_anon_a, file_and_anon_b, false, true },
 	{ "idle_first", 12288, idle_a, idle_b, true, true },
+	/* Less by about what evictors keep below a limit */
+	{ "idle_first_less", 12288 - 115, idle_a, idle_b, true, true },
 	{ "inactive_first", 12288, inactive_a, idle_b, true, true },
 };
 

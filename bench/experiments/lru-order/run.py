@@ -43,7 +43,7 @@ DEFAULT = ["base", "on", "base-mglru", "on-mglru"]
 WALKS = {"core-mglru": "one list", "noevict-mglru": "shards", "base-mglru": "base", "on-mglru": "evictors"}
 # What of a run is the case's figure
 CASES = {"oom": "kills", "turnover": "were_out", "file_and_anon": "swapped_in", "idle_first": "swapped_in",
-         "inactive_first": "swapped_in", "walks": "walks"}
+         "idle_first_less": "swapped_in", "inactive_first": "swapped_in", "walks": "walks"}
 ICOUNT = "-icount shift=0,sleep=off -cpu max,-rdrand,-rdseed -rtc base=2026-01-01,clock=vm"
 
 GUEST = r"""#!/bin/bash
