@@ -558,22 +558,23 @@ static void ssw_test_lru_total(struct kunit *test)
 {
 	const long enough = 2 * SCALESWAP_LRU_BATCH * SSW_TEST_SHARDS;
 	struct ssw_test_lru *t = ssw_test_lru(test);
+	struct lruvec *lruvec = &t->mz.lruvec;
 	atomic_long_t *posted = &t->shards->total[0].lru[SSW_TEST_LRU];
 	unsigned long sum = 0;
 	int i;
 
-	t->mz.lruvec.pgdat = NODE_DATA(first_online_node);
-	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(&t->mz.lruvec, SSW_TEST_LRU, MAX_NR_ZONES), 0);
+	lruvec->pgdat = NODE_DATA(first_online_node);
+	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(lruvec, SSW_TEST_LRU, MAX_NR_ZONES), 0);
 	for (i = 1; i <= SSW_TEST_SHARDS; i++) {
 		t->shard[i]->size[SSW_TEST_LRU].zone[0] = 20 + i;
 		sum += 20 + i;
 		KUNIT_EXPECT_EQ(test, sum,
-				__scaleswap_lru_total(&t->mz.lruvec, SSW_TEST_LRU, MAX_NR_ZONES));
+				__scaleswap_lru_total(lruvec, SSW_TEST_LRU, MAX_NR_ZONES));
 	}
 	atomic_long_set(posted, enough - 1);
-	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(&t->mz.lruvec, SSW_TEST_LRU, MAX_NR_ZONES), sum);
+	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(lruvec, SSW_TEST_LRU, MAX_NR_ZONES), sum);
 	atomic_long_set(posted, enough);
-	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(&t->mz.lruvec, SSW_TEST_LRU, MAX_NR_ZONES),
+	KUNIT_EXPECT_EQ(test, __scaleswap_lru_total(lruvec, SSW_TEST_LRU, MAX_NR_ZONES),
 			enough);
 }
 
