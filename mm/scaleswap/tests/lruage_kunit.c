@@ -299,6 +299,7 @@ static void ssw_test_ages_alone(struct kunit *test)
 	unsigned long *own = &t->mz.lru_zone_size[0][SSW_TEST_LRU];
 	struct list_head *tail, *was;
 	unsigned int nr_short = 0;
+	LIST_HEAD(last);
 
 	for (int i = 0; t->shards->seq[SSW_TEST_LRU] < 2; i++)
 		ssw_test_join(t, 1, &t->page[i]);
@@ -326,6 +327,11 @@ static void ssw_test_ages_alone(struct kunit *test)
 	__scaleswap_lru_took(lruvec, SSW_TEST_LRU, tail, 12, 0, &nr_short);
 	KUNIT_EXPECT_EQ(test, size->age.taken, 2);
 	KUNIT_EXPECT_EQ(test, nr_short, 0);
+	/* But not after those that shall leave next: what follows may be the newest of all. */
+	list_add(&last, __scaleswap_lru_last(lruvec, SSW_TEST_LRU));
+	tail = __scaleswap_lru_tail(lruvec, SSW_TEST_LRU);
+	list_del(&last);
+	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 1));
 }
 
 /* What a batch is short of is left to scan, if the list has more pages and some were scanned. */
