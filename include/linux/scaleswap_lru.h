@@ -417,7 +417,7 @@ static inline struct list_head *scaleswap_lru_last(struct lruvec *lruvec, enum l
  * @lruvec: lruvec of a shard or a memcg's
  * @lru: list, not the unevictable one
  * @tail: what scaleswap_lru_tail() returned; moved on to the next age if that is empty, and
- * @scanned is 0
+ * @scanned is 0 or no other shard has pages of the list
  * @scanned: pages that the caller has looked at
  *
  * Context: under @lruvec's lock.

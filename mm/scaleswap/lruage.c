@@ -293,24 +293,28 @@ void __scaleswap_lru_front(struct lruvec *lruvec, enum lru_list lru)
 		ssw_ages_begin(&a, READ_ONCE(shards->seq[lru]));
 }
 
-/* Check whether no other shard has pages of a list, but for a few that are not posted. */
+/*
+ * Check whether no other shard has pages of a list, but for a few that are not posted. A shard that
+ * has not posted any itself cannot tell.
+ */
 static bool ssw_ages_alone(struct lruvec *lruvec, enum lru_list lru,
 			   struct scaleswap_shards *shards)
 {
 	struct scaleswap_shard *shard = lruvec->shard;
 	struct mem_cgroup_per_node *mz;
-	long others = 0;
+	long posted, mine = 0, others = 0;
 	int zid;
 
 	if (!shard)
 		return false;
 	mz = container_of(shard->mlruvec, struct mem_cgroup_per_node, lruvec);
 	for (zid = 0; zid < MAX_NR_ZONES; zid++) {
-		others += atomic_long_read(&shards->total[zid].lru[lru]);
-		others -= (long)shard->size[lru].zone[zid] - shard->size[lru].unposted[zid];
+		posted = (long)shard->size[lru].zone[zid] - shard->size[lru].unposted[zid];
+		mine += posted;
+		others += atomic_long_read(&shards->total[zid].lru[lru]) - posted;
 		others += READ_ONCE(mz->lru_zone_size[zid][lru]);
 	}
-	return others <= 0;
+	return mine > 0 && others <= 0;
 }
 
 /*
@@ -324,12 +328,13 @@ static bool ssw_ages_alone(struct lruvec *lruvec, enum lru_list lru,
 bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_head **tail,
 			  unsigned long scanned)
 {
+	struct list_head *was = *tail;
 	struct scaleswap_shards *shards;
 	struct ssw_ages a;
 
 	if (!ssw_ages_of(lruvec, lru, &a, &shards))
 		return false;
-	if (*tail == &a.older->next) {
+	if (was == &a.older->next) {
 		WRITE_ONCE(a.age->has_next, false);
 		if (scanned)
 			return false;
@@ -338,7 +343,8 @@ bool __scaleswap_lru_next(struct lruvec *lruvec, enum lru_list lru, struct list_
 		return false;
 	*tail = __scaleswap_lru_tail(lruvec, lru);
 	/* They were not of the age that is the oldest one now: see __scaleswap_lru_took(). */
-	a.age->taken -= scanned;
+	if (*tail != was)
+		a.age->taken -= scanned;
 	return !list_empty(*tail);
 }
 
@@ -489,6 +495,9 @@ unsigned int ssw_lru_steps(struct lruvec *lruvec, enum lru_list lru)
  * ssw_lru_begun - note that a CPU reclaims from a list whose own shard this is
  * @lruvec: lruvec of the shard
  * @lru: list, not the unevictable one
+ *
+ * The age is kept modulo 256: a CPU that is idle for longer counts as busy for %SSW_LRU_PARTS of
+ * these ages, and others are then more reluctant to take its pages.
  *
  * Context: any. Not with MGLRU.
  */

@@ -296,7 +296,8 @@ static void ssw_test_ages_alone(struct kunit *test)
 	struct lruvec *lruvec = &t->shard[1]->lruvec;
 	struct scaleswap_list_size *size = &t->shard[1]->size[SSW_TEST_LRU];
 	struct ssw_test_page *other = &t->page[SSW_TEST_PAGES - 1];
-	unsigned long *own = &t->mz.lru_zone_size[0][SSW_TEST_LRU];
+	unsigned long nr, *own = &t->mz.lru_zone_size[0][SSW_TEST_LRU];
+	atomic_long_t *total = &t->shards->total[0].lru[SSW_TEST_LRU];
 	struct list_head *tail, *was;
 	unsigned int nr_short = 0;
 	LIST_HEAD(last);
@@ -314,11 +315,19 @@ static void ssw_test_ages_alone(struct kunit *test)
 	*own = 1;
 	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 10));
 	*own = 0;
-	atomic_long_sub(5, &t->shards->total[0].lru[SSW_TEST_LRU]);
+	atomic_long_sub(5, total);
 	size->unposted[0] = 5;
 	ssw_test_join(t, 2, other);
 	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 10));
 	ssw_test_leave(t, other);
+	/* Nor can a shard tell that has not posted any of its pages. */
+	nr = size->zone[0];
+	size->unposted[0] = 0;
+	size->zone[0] = 0;
+	atomic_long_set(total, 0);
+	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 10));
+	size->zone[0] = nr;
+	atomic_long_set(total, nr);
 	KUNIT_EXPECT_PTR_EQ(test, tail, was);
 	KUNIT_EXPECT_TRUE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 10));
 	KUNIT_EXPECT_PTR_EQ(test, tail, __scaleswap_lru_tail(lruvec, SSW_TEST_LRU));
@@ -332,6 +341,15 @@ static void ssw_test_ages_alone(struct kunit *test)
 	tail = __scaleswap_lru_tail(lruvec, SSW_TEST_LRU);
 	list_del(&last);
 	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 1));
+	/* If nothing follows, they were of this age. */
+	while (ssw_test_oldest(t, 1))
+		ssw_test_leave(t, ssw_test_oldest(t, 1));
+	size->zone[0] = SCALESWAP_LRU_BATCH;
+	atomic_long_set(total, SCALESWAP_LRU_BATCH);
+	tail = __scaleswap_lru_tail(lruvec, SSW_TEST_LRU);
+	size->age.taken = 0;
+	KUNIT_EXPECT_FALSE(test, __scaleswap_lru_next(lruvec, SSW_TEST_LRU, &tail, 7));
+	KUNIT_EXPECT_EQ(test, size->age.taken, 0);
 }
 
 /* What a batch is short of is left to scan, if the list has more pages and some were scanned. */
