@@ -8,6 +8,7 @@
 
 #include <linux/atomic.h>
 #include <linux/list.h>
+#include <linux/types.h>
 #include <linux/wait.h>
 
 #ifdef CONFIG_SCALESWAP_EVICTOR
@@ -15,6 +16,7 @@
 /**
  * struct scaleswap_evict_target - what evictors and their waiters know of a memcg, or of a node
  * @nid: the memory node; %NUMA_NO_NODE for a memcg
+ * @late: whether some of @vain were still being written
  * @queue: in a list while there is too much of it to leave it alone, under the lock of that
  * @evictors: evictors that have it as theirs, under the same lock
  * @headroom: pages below the limit at which evictors begin; 0 before that was needed, and for nodes
@@ -29,6 +31,7 @@
  */
 struct scaleswap_evict_target {
 	int nid;
+	bool late;
 	struct list_head queue;
 	unsigned int evictors;
 	unsigned int headroom;

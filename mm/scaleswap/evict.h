@@ -186,6 +186,7 @@ unsigned long ssw_evict_node_some(struct scaleswap_pipe *pipe, int nid, unsigned
 void ssw_evict_node_begin(int nid);
 bool ssw_evict_node_is_kswapds(void);
 bool ssw_evict_await(struct scaleswap_pipe *pipe);
+bool ssw_evict_await_late(struct scaleswap_pipe *pipe, bool patient);
 void ssw_evict_drain(struct scaleswap_pipe *pipe);
 
 /* How long an allocation waits for evictors, in milliseconds: at first, and at most */
@@ -225,6 +226,7 @@ bool ssw_evict_is_stuck(struct scaleswap_evict_target *t);
 void ssw_evict_set_stuck(struct scaleswap_evict_target *t);
 void ssw_evict_hold(struct mem_cgroup *memcg, int nid, long nr_pages);
 void ssw_evict_freed(struct mem_cgroup *memcg, int nid, unsigned long freed, unsigned long back);
+void ssw_evict_was_late(struct mem_cgroup *memcg, int nid);
 unsigned int ssw_headroom(unsigned int headroom, unsigned long limit, bool more);
 unsigned int ssw_evictors_for(unsigned int most, unsigned long headroom, unsigned long left);
 unsigned int ssw_evictors_of(unsigned long limit, unsigned int threads, unsigned int nodes);

@@ -22,7 +22,8 @@
  * - A task that waited charges %SWAP_CLUSTER_MAX pages, what it would have reclaimed by itself, and
  *   one is woken for as many pages that are freed. Or each page would have a wait and a wakeup.
  * - A memcg of which evictors can free nothing is left alone for a while: it is stuck. Nobody waits
- *   for it then.
+ *   for it then. It is not stuck while an evictor has writes of it under way that took too long for
+ *   their batch: reclaim by tasks would only give that device more to do.
  * - Who did not get memory by waiting reclaims as without evictors, and counts why
  *   (stats/fallback/evict_*). That code alone decides that a memcg is out of memory, and only when
  *   evictors hold no pages of it, or did not let go of them in time.
@@ -165,8 +166,10 @@ static bool ssw_evict_until(struct ssw_evictor *ev, struct scaleswap_evict_targe
 		nr = ssw_evictor_some(ev, t, min(over - held, SWAP_CLUSTER_MAX));
 		if (!nr || ssw_evict_is_vain(t)) {
 			ssw_evict_drain(ev->pipe);
+			/* A device that is slow is not nothing to evict. Who waits has a limit for it. */
 			if (atomic_long_read(&t->freed) == freed)
-				return false;
+				return READ_ONCE(t->late) &&
+				       ssw_evict_await_late(ev->pipe, ssw_evict_is_only());
 		}
 		taken += nr;
 		if (taken >= SSW_BATCH_PAGES && !ssw_evict_is_only())

@@ -233,6 +233,7 @@ static bool ssw_evict_add_freed(struct scaleswap_evict_target *t, unsigned long 
 	}
 	atomic_long_add(freed, &t->freed);
 	atomic_long_set(&t->vain, 0);
+	WRITE_ONCE(t->late, false);
 	WRITE_ONCE(t->backoff, 0);
 	return true;
 }
@@ -256,6 +257,25 @@ void ssw_evict_freed(struct mem_cgroup *memcg, int nid, unsigned long freed, uns
 		if (ssw_evict_add_freed(&memcg->evict, freed, back))
 			ssw_evict_wake_waiters(memcg, freed);
 	}
+}
+
+/**
+ * ssw_evict_was_late - tell that pages are put back because they are still being written
+ * @memcg: their memcg, or NULL
+ * @nid: their node
+ *
+ * Until others of the memcg or node are freed, it is the device that keeps evictors from it.
+ *
+ * Context: any.
+ */
+void ssw_evict_was_late(struct mem_cgroup *memcg, int nid)
+{
+	struct scaleswap_evict_target *t = ssw_node_target(nid);
+
+	if (t)
+		WRITE_ONCE(t->late, true);
+	for (; memcg && !mem_cgroup_is_root(memcg); memcg = parent_mem_cgroup(memcg))
+		WRITE_ONCE(memcg->evict.late, true);
 }
 
 /* --- requests ------------------------------------------------------------------------ */

@@ -338,14 +338,18 @@ static void ssw_batch_end(struct ssw_batch *batch)
 
 	for (i = 0; i < batch->nr_segs; i++) {
 		struct ssw_seg *seg = &batch->seg[i];
+		bool late = false;
 
 		/* Late, or not written by bios that count: PG_reclaim has it freed next. */
 		list_for_each_entry_safe(folio, next, &seg->held, lru) {
 			if (folio_test_writeback(folio)) {
 				ssw_stat_add(SSW_EVICT_LATE, folio_nr_pages(folio));
 				list_move_tail(&folio->lru, &seg->back);
+				late = true;
 			}
 		}
+		if (late)
+			ssw_evict_was_late(seg->memcg, lruvec_pgdat(seg->lruvec)->node_id);
 		ssw_seg_shrink(batch->span.pipe, seg, false);
 		list_splice_init(&seg->held, &seg->back);
 		ssw_seg_put_back(batch->span.pipe, seg);
@@ -717,6 +721,35 @@ bool ssw_evict_await(struct scaleswap_pipe *pipe)
 	ssw_pipe_fill(pipe);
 	set_task_reclaim_state(current, NULL);
 	return batch;
+}
+
+/**
+ * ssw_evict_await_late - wait for writes that were not done in time for their batch
+ * @pipe: the pipeline of the calling task
+ * @patient: wait for %SSW_BATCH_IO_MS. If not, only let others run.
+ *
+ * Their pages are back on their lists, and can be freed once the writes are done.
+ *
+ * Context: an evictor; sleeps.
+ * Return: false if there were no such writes.
+ */
+bool ssw_evict_await_late(struct scaleswap_pipe *pipe, bool patient)
+{
+	unsigned int i;
+
+	for (i = 0; i < SSW_PIPE_BATCHES; i++) {
+		struct ssw_batch *batch = &pipe->batch[i];
+
+		if (batch->state != SSW_BATCH_LATE)
+			continue;
+		if (patient)
+			ssw_span_wait(&batch->span);
+		else
+			schedule_timeout_idle(1);
+		ssw_batch_step(batch, false);
+		return true;
+	}
+	return false;
 }
 
 /**

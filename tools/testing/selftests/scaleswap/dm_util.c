@@ -66,6 +66,17 @@ int dm_make(const char *target, const char *params, long long sectors, char *dev
 	return ret;
 }
 
+/* One over @sectors of the device @over, or NULL, from sector 64. */
+int dm_linear(const char *over, long long sectors, char *dev, size_t len)
+{
+	char params[64];
+
+	if (!over)
+		return -ENODEV;
+	snprintf(params, sizeof(params), "%s 64", over);
+	return dm_make("linear", params, sectors, dev, len);
+}
+
 /* Suspend or resume. While the device is suspended, requests to it wait. */
 int dm_suspend(bool on)
 {

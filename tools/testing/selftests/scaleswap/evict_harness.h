@@ -6,6 +6,7 @@
 #define SSW_EVICT_HARNESS_H
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "harness.h"
@@ -130,6 +131,22 @@ static inline int all_turn_in(const char *group, const struct ssw_areas *areas, 
 			worst = status;
 	}
 	return worst;
+}
+
+/* Have a process in a group lock more than it may have. Return how it ended. */
+static inline int lock_all(const char *group)
+{
+	int status = -1;
+	pid_t pid = ssw_fork();
+
+	if (!pid) {
+		if (cg_move(group, getpid()) || mlockall(MCL_CURRENT | MCL_FUTURE))
+			_exit(9);
+		ssw_map(4096, false);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return status;
 }
 
 #endif /* SSW_EVICT_HARNESS_H */

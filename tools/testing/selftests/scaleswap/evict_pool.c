@@ -11,10 +11,12 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
+#include "dm_util.h"
 #include "evict_harness.h"
 #include "fault_util.h"
 
 #define GROUP	"ssw-pool"
+#define LOCKED	"ssw-locked"
 
 FIXTURE(evict_pool) { long long threads, wait_ms; };
 
@@ -41,8 +43,11 @@ FIXTURE_TEARDOWN(evict_pool)
 	ssw_write(EVICT "cpus", "\n");
 	if (!access(SSW_CG "/" GROUP, F_OK))
 		cg_remove(GROUP);
+	if (!access(SSW_CG "/" LOCKED, F_OK))
+		cg_remove(LOCKED);
 	ssw_end();
 	fault_nullb_gone();
+	dm_gone();
 }
 
 /* Why tasks have reclaimed at a limit */
@@ -351,21 +356,12 @@ SSW_BODY(evict_pool, locked_memory)
 	struct ssw_areas areas;
 	struct ways_out w;
 	int status;
-	pid_t pid;
 
 	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 1));
 	ASSERT_EQ(0, cg_make(GROUP));
 	limit(_metadata, "memory.max", 1024);
 	w = ways_out(GROUP);
-	pid = ssw_fork();
-	ASSERT_LE(0, pid);
-	if (!pid) {
-		if (cg_move(GROUP, getpid()) || mlockall(MCL_CURRENT | MCL_FUTURE))
-			_exit(9);
-		ssw_map(4096, false);
-		_exit(0);
-	}
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	status = lock_all(GROUP);
 	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		TH_LOG("status %#x", status);
 	w = ways_out_since(_metadata, GROUP, &w);
@@ -591,6 +587,67 @@ SSW_BODY(evict_pool, device_with_latency)
 	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
 	settled(_metadata);
 	leave(_metadata);
+}
+
+/*
+ * A device that stalls. All that evictors would take of a group is being written, and they wait for
+ * it: that is not nothing to evict. So tasks do not reclaim, which would give the device more to
+ * do. Of another group there is nothing: its tasks need not wait for that device.
+ */
+SSW_BODY(evict_pool, device_stalls)
+{
+	const long max = 8192;
+	struct ways_out w, lw;
+	char dev[32];
+	int err, status;
+	long long late;
+	pid_t pid;
+
+	err = dm_linear(ssw_bdev(0), 128 << 20 >> 9, dev, sizeof(dev));
+	if (err)
+		SKIP(return, "no dm-linear over a spare device (%s)", strerror(-err));
+	ASSERT_EQ(0, ssw_mkswap(dev, 2 * max));
+	ASSERT_LE(0, ssw_on_cpu(dev, 0));
+	ASSERT_EQ(0, cg_make(GROUP));
+	limit(_metadata, "memory.max", max);
+	ASSERT_EQ(0, cg_make(LOCKED));
+	ASSERT_EQ(0, ssw_cgroup_set(LOCKED, "memory.max", 512 * SSW_PAGE));
+	/* One that has to do with both groups */
+	put("threads", 1);
+	late = counter("late");
+	w = ways_out(GROUP);
+	ASSERT_EQ(0, dm_suspend(true));
+	pid = turns_in(GROUP, 0, max + max / 2, 0);
+	/* The evictor has put back pages, and has time to give up. */
+	ssw_for_looks(i) {
+		if (counter("late") > late)
+			break;
+		usleep(20000);
+	}
+	for (int i = 0; i < 20 && ways_out(GROUP).stuck == w.stuck; i++)
+		usleep(50000);
+	EXPECT_EQ(w.stuck, ways_out(GROUP).stuck);
+	lw = ways_out(LOCKED);
+	status = lock_all(LOCKED);
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		TH_LOG("status %#x", status);
+	lw = ways_out_since(_metadata, LOCKED, &lw);
+	EXPECT_LT(0, lw.stuck);
+	EXPECT_EQ(0, lw.late);
+	ASSERT_EQ(0, dm_suspend(false));
+	EXPECT_EQ(0, ssw_join(pid));
+	w = ways_out_since(_metadata, GROUP, &w);
+	late = counter("late") - late;
+	TH_LOG("%lld pages late", late);
+	EXPECT_LT(0, late);
+	EXPECT_LT(0, w.waits);
+	EXPECT_EQ(0, w.direct);
+	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
+	settled(_metadata);
+	EXPECT_EQ(0, cg_remove(LOCKED));
+	leave(_metadata);
+	EXPECT_EQ(0, fault_swapoff(dev, 120));
+	EXPECT_EQ(0, dm_gone());
 }
 
 /* --- suspend ---------------------------------------------------------------------------- */
