@@ -355,7 +355,8 @@ def table_lru_order():
     rows = [[f"`oom`: processes killed in {d['oom']['runs']} runs", *[figure(d["oom"], c) for c in columns]]]
     for case, what in (("turnover", "that were out"), ("file_and_anon", "swapped in"),
                        ("idle_first", "swapped in"), ("idle_first_less", "swapped in"),
-                       ("inactive_first", "swapped in")):
+                       ("inactive_first", "swapped in"), ("stream", "of B that were out"), ("loops", "swapped in"),
+                       ("skewed", "swapped in"), ("uneven", "swapped in"), ("moves", "swapped in")):
         if case in d:
             rows += [[f"`{case}`: pages {what}", *[f"{n(d[case][c])} ({n(d[case]['spread'][c][0])}-{n(d[case]['spread'][c][1])})"
                                                    if c in d[case] else "" for c in columns]]]

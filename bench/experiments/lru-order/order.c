@@ -187,16 +187,17 @@ static void hold(char *p, long n)
 
 static long resident(char *p, long n)
 {
-	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	static int fd = -1;
 	uint64_t entry;
 	long sum = 0;
 
+	if (fd < 0)
+		fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	for (long i = 0; i < n; i++) {
 		if (pread(fd, &entry, 8, ((uintptr_t)p / PAGE + i) * 8) != 8)
 			die("pagemap");
 		sum += entry >> 63;
 	}
-	close(fd);
 	return sum;
 }
 
@@ -404,6 +405,168 @@ static void inactive_a(void)
 	sweeps(p, pages);
 }
 
+/* --- cases in which the base kernel and shards were not known to differ --------- */
+
+/* B uses all of its 8 MB whenever A has written 2 MB, which it never uses again. */
+static void hot_b(void)
+{
+	const long pages = 2048;
+	char *p = map(pages);
+
+	stamp(p, 0, pages);
+	for (;;) {
+		await(to_b);
+		shared->were_out += pages - resident(p, pages);
+		for (long i = 0; i < pages; i++)
+			check(p, i);
+		pass(to_a);
+	}
+}
+
+static void stream_a(void)
+{
+	const long pages = 40000, piece = 512;
+	char *p = map(pages);
+
+	shared->in = swapped_in();
+	for (long i = 0; i + piece <= pages; i += piece) {
+		stamp(p, i, piece);
+		other();
+	}
+	shared->in = swapped_in() - shared->in;
+}
+
+/* A and B take turns of 128 pages, of 7,000 that each of them has. */
+#define MINE	7000
+#define TURN	128
+
+/* One of @n pages: the fewer there are before it, the more often */
+static long skewed(long n)
+{
+	while (n > 16 && random_below(3))
+		n = n / 4 + 1;
+	return random_below(n);
+}
+
+static void loop(char *p)
+{
+	static long at;
+
+	for (long i = 0; i < TURN; i++, at = (at + 1) % MINE)
+		check(p, at);
+}
+
+static void skew(char *p)
+{
+	for (long i = 0; i < TURN; i++)
+		check(p, skewed(MINE));
+}
+
+static void turns_b(void (*turn)(char *p))
+{
+	char *p = map(MINE);
+
+	lcg++;
+	stamp(p, 0, MINE);
+	for (;;) {
+		await(to_b);
+		turn(p);
+		pass(to_a);
+	}
+}
+
+static void turns_a(void (*turn)(char *p), long turns)
+{
+	char *p = map(MINE);
+
+	stamp(p, 0, MINE);
+	shared->in = swapped_in();
+	for (long s = 0; s < turns; s++) {
+		turn(p);
+		other();
+	}
+	shared->in = swapped_in() - shared->in;
+}
+
+static void loops_b(void)
+{
+	turns_b(loop);
+}
+
+static void loops_a(void)
+{
+	turns_a(loop, 300);
+}
+
+static void skewed_b(void)
+{
+	turns_b(skew);
+}
+
+static void skewed_a(void)
+{
+	turns_a(skew, 500);
+}
+
+/* B has a tenth of A's pages, and uses a tenth as many. */
+static void uneven_b(void)
+{
+	const long pages = 1200;
+	char *p = map(pages);
+
+	lcg++;
+	stamp(p, 0, pages);
+	for (;;) {
+		await(to_b);
+		for (long i = 0; i < 12; i++) {
+			long at = random_below(pages);
+
+			shared->were_out += 1 - resident(p + at * PAGE, 1);
+			check(p, at);
+		}
+		pass(to_a);
+	}
+}
+
+static void uneven_a(void)
+{
+	const long pages = 12000;
+	char *p = map(pages);
+
+	stamp(p, 0, pages);
+	shared->in = swapped_in();
+	for (long s = 0; s < 500; s++) {
+		for (long i = 0; i < 120; i++)
+			check(p, random_below(pages));
+		other();
+	}
+	shared->in = swapped_in() - shared->in;
+}
+
+/* A goes from CPU to CPU. B does nothing. */
+static void moves_b(void)
+{
+	for (;;) {
+		await(to_b);
+		pass(to_a);
+	}
+}
+
+static void moves_a(void)
+{
+	const long pages = 13000;
+	char *p = map(pages);
+
+	stamp(p, 0, pages);
+	shared->in = swapped_in();
+	for (long s = 0; s < 500; s++) {
+		enter(s % 4);
+		for (long i = 0; i < TURN; i++)
+			check(p, skewed(pages));
+	}
+	shared->in = swapped_in() - shared->in;
+}
+
 static const struct {
 	const char *name;
 	long limit;
@@ -417,6 +580,11 @@ static const struct {
 	/* Less by about what evictors keep below a limit */
 	{ "idle_first_less", 12288 - 115, idle_a, idle_b, true, true },
 	{ "inactive_first", 12288, inactive_a, idle_b, true, true },
+	{ "stream", 10240, stream_a, hot_b, true, true },
+	{ "loops", 10240, loops_a, loops_b, true, true },
+	{ "skewed", 10240, skewed_a, skewed_b, true, true },
+	{ "uneven", 10240, uneven_a, uneven_b, true, true },
+	{ "moves", 10240, moves_a, moves_b, false, true },
 };
 
 int main(int argc, char **argv)

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Are pages evicted in the order of one list, with LRU shards, classic and MGLRU?
 
-Five cases in which shards once had another order than the base kernel (order.c, README.md), on the
-base kernel and on this one, each with both LRUs. Boots of the columns alternate. A sixth, walks,
-has MGLRU only: how often it walks page tables, and what it finds there.
+Cases in which shards once had another order than the base kernel, and such in which they were not
+known to (order.c, README.md), on the base kernel and on this one, each with both LRUs. Boots of the
+columns alternate. One case, walks, has MGLRU only: how often it walks page tables, and what it
+finds there.
 
   bench/experiments/lru-order/run.py [--runs N] [--oom-runs N] [--cases ...] [--columns ...]
 
@@ -43,7 +44,8 @@ DEFAULT = ["base", "on", "base-mglru", "on-mglru"]
 WALKS = {"core-mglru": "one list", "noevict-mglru": "shards", "base-mglru": "base", "on-mglru": "evictors"}
 # What of a run is the case's figure
 CASES = {"oom": "kills", "turnover": "were_out", "file_and_anon": "swapped_in", "idle_first": "swapped_in",
-         "idle_first_less": "swapped_in", "inactive_first": "swapped_in", "walks": "walks"}
+         "idle_first_less": "swapped_in", "inactive_first": "swapped_in", "stream": "were_out", "loops": "swapped_in",
+         "skewed": "swapped_in", "uneven": "swapped_in", "moves": "swapped_in", "walks": "walks"}
 ICOUNT = "-icount shift=0,sleep=off -cpu max,-rdrand,-rdseed -rtc base=2026-01-01,clock=vm"
 
 GUEST = r"""#!/bin/bash
