@@ -142,6 +142,21 @@ static unsigned long ssw_evictor_some(struct ssw_evictor *ev, struct scaleswap_e
 }
 
 /*
+ * Check, when nothing could be freed, whether that is for a slow device: this is not nothing to
+ * evict. If so, wait for it. Tasks that wait for the memcg or node do so for evict/wait_ms at most,
+ * and then it is stuck. If there are none, it is late no longer than this evictor's writes are.
+ */
+static bool ssw_evict_is_late(struct ssw_evictor *ev, struct scaleswap_evict_target *t)
+{
+	if (!READ_ONCE(t->late))
+		return false;
+	/* A hint: who begins to wait meanwhile finds it stuck at worst. */
+	if (!ssw_evict_await_late(ev->pipe, ssw_evict_is_only()) && !atomic_read(&t->waiting))
+		WRITE_ONCE(t->late, false);
+	return true;
+}
+
+/*
  * Evict from a memcg or node, until it has room, or it is the turn of another one. Return false if
  * nothing could be freed.
  */
@@ -166,10 +181,8 @@ static bool ssw_evict_until(struct ssw_evictor *ev, struct scaleswap_evict_targe
 		nr = ssw_evictor_some(ev, t, min(over - held, SWAP_CLUSTER_MAX));
 		if (!nr || ssw_evict_is_vain(t)) {
 			ssw_evict_drain(ev->pipe);
-			/* A device that is slow is not nothing to evict. Who waits has a limit for it. */
 			if (atomic_long_read(&t->freed) == freed)
-				return READ_ONCE(t->late) &&
-				       ssw_evict_await_late(ev->pipe, ssw_evict_is_only());
+				return ssw_evict_is_late(ev, t);
 		}
 		taken += nr;
 		if (taken >= SSW_BATCH_PAGES && !ssw_evict_is_only())

@@ -170,6 +170,8 @@ void ssw_evict_set_stuck(struct scaleswap_evict_target *t)
 {
 	unsigned long backoff = clamp(2 * READ_ONCE(t->backoff), SSW_STUCK_FIRST, SSW_STUCK_MAX);
 
+	/* Tasks may have freed what was late. */
+	WRITE_ONCE(t->late, false);
 	WRITE_ONCE(t->backoff, backoff);
 	WRITE_ONCE(t->stuck, (jiffies + backoff) | 1);
 	wake_up_all(&t->waiters);
@@ -233,7 +235,9 @@ static bool ssw_evict_add_freed(struct scaleswap_evict_target *t, unsigned long 
 	}
 	atomic_long_add(freed, &t->freed);
 	atomic_long_set(&t->vain, 0);
-	WRITE_ONCE(t->late, false);
+	/* Each charge reads that line. */
+	if (READ_ONCE(t->late))
+		WRITE_ONCE(t->late, false);
 	WRITE_ONCE(t->backoff, 0);
 	return true;
 }

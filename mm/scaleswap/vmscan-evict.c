@@ -590,6 +590,21 @@ static bool scaleswap_spares_low(struct scan_control *sc)
 }
 
 /*
+ * Check whether all batches wait for writes that take long. More writes would only add to these, and
+ * pages that are being written be looked at in vain: an evictor of the pool takes page cache alone.
+ */
+static bool ssw_pipe_is_late(struct scaleswap_pipe *pipe)
+{
+	unsigned int i;
+
+	for (i = 0; i < SSW_PIPE_BATCHES; i++) {
+		if (pipe->batch[i].state != SSW_BATCH_LATE || ssw_span_done(&pipe->batch[i].span))
+			return false;
+	}
+	return true;
+}
+
+/*
  * Reclaim pages once. Anonymous memory and shmem is held in the pipeline, page cache is freed.
  *
  * Return: pages that were freed or are held; 0 if there was nothing to evict.
@@ -601,6 +616,7 @@ static unsigned long ssw_evict_once(struct scaleswap_pipe *pipe, struct mem_cgro
 	unsigned long nr, held = pipe->taken;
 
 	sc.proactive = proactive;
+	sc.may_swap = proactive || !ssw_pipe_is_late(pipe);
 	set_task_reclaim_state(current, &sc.reclaim_state);
 	nr = do_try_to_free_pages(node_zonelist(numa_node_id(), sc.gfp_mask), &sc);
 	set_task_reclaim_state(current, NULL);
@@ -676,6 +692,7 @@ unsigned long ssw_evict_node_some(struct scaleswap_pipe *pipe, int nid, unsigned
 	struct scan_control sc = ssw_evict_control(pipe, NULL, nr_pages);
 	unsigned long held = pipe->taken;
 
+	sc.may_swap = !ssw_pipe_is_late(pipe);
 	set_task_reclaim_state(current, &sc.reclaim_state);
 retry:
 	do {
@@ -726,30 +743,31 @@ bool ssw_evict_await(struct scaleswap_pipe *pipe)
 /**
  * ssw_evict_await_late - wait for writes that were not done in time for their batch
  * @pipe: the pipeline of the calling task
- * @patient: wait for %SSW_BATCH_IO_MS. If not, only let others run.
+ * @patient: wait for %SSW_BATCH_IO_MS at most; if not set, for a fifth of that
  *
- * Their pages are back on their lists, and can be freed once the writes are done.
+ * Their pages are back on their lists, and can be freed once the writes are done. If other
+ * evictors have them, wait as long: to look again at once would take a CPU for nothing.
  *
  * Context: an evictor; sleeps.
- * Return: false if there were no such writes.
+ * Return: false if this pipeline has no such writes.
  */
 bool ssw_evict_await_late(struct scaleswap_pipe *pipe, bool patient)
 {
+	struct ssw_batch *batch = NULL;
 	unsigned int i;
 
-	for (i = 0; i < SSW_PIPE_BATCHES; i++) {
-		struct ssw_batch *batch = &pipe->batch[i];
-
-		if (batch->state != SSW_BATCH_LATE)
-			continue;
-		if (patient)
-			ssw_span_wait(&batch->span);
-		else
-			schedule_timeout_idle(1);
-		ssw_batch_step(batch, false);
-		return true;
+	for (i = 0; i < SSW_PIPE_BATCHES && !batch; i++) {
+		if (pipe->batch[i].state == SSW_BATCH_LATE)
+			batch = &pipe->batch[i];
 	}
-	return false;
+	if (batch && patient)
+		ssw_span_wait(&batch->span);
+	else
+		schedule_timeout_idle(msecs_to_jiffies(patient ? SSW_BATCH_IO_MS :
+						       SSW_BATCH_IO_MS / 5));
+	if (batch)
+		ssw_batch_step(batch, false);
+	return batch;
 }
 
 /**

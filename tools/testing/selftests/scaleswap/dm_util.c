@@ -66,7 +66,7 @@ int dm_make(const char *target, const char *params, long long sectors, char *dev
 	return ret;
 }
 
-/* One over @sectors of the device @over, or NULL, from sector 64. */
+/* A linear device over @sectors of @over, from sector 64. -ENODEV if @over is NULL. */
 int dm_linear(const char *over, long long sectors, char *dev, size_t len)
 {
 	char params[64];

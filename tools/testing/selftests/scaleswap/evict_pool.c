@@ -599,8 +599,8 @@ SSW_BODY(evict_pool, device_stalls)
 	const long max = 8192;
 	struct ways_out w, lw;
 	char dev[32];
+	long long late, scanned;
 	int err, status;
-	long long late;
 	pid_t pid;
 
 	err = dm_linear(ssw_bdev(0), 128 << 20 >> 9, dev, sizeof(dev));
@@ -627,6 +627,10 @@ SSW_BODY(evict_pool, device_stalls)
 	for (int i = 0; i < 20 && ways_out(GROUP).stuck == w.stuck; i++)
 		usleep(50000);
 	EXPECT_EQ(w.stuck, ways_out(GROUP).stuck);
+	/* Nor does it look at the same pages again and again. */
+	scanned = cg(GROUP, "memory.stat", "pgscan_kswapd");
+	TH_LOG("%lld pages scanned", scanned);
+	EXPECT_GT(4 * max, scanned);
 	lw = ways_out(LOCKED);
 	status = lock_all(LOCKED);
 	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
