@@ -590,8 +590,9 @@ static bool scaleswap_spares_low(struct scan_control *sc)
 }
 
 /*
- * Check whether all batches wait for writes that take long. More writes would only add to these, and
- * pages that are being written be looked at in vain: an evictor of the pool takes page cache alone.
+ * Check whether all batches wait for writes that take long. More writes would only add to these,
+ * and pages that are being written would be looked at in vain. So an evictor of the pool takes page
+ * cache alone.
  */
 static bool ssw_pipe_is_late(struct scaleswap_pipe *pipe)
 {
