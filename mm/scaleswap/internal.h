@@ -346,6 +346,7 @@ void ssw_gen_mark(struct scaleswap_gen *g, unsigned int pages, u32 now);
 void ssw_gen_moved(struct scaleswap_gen *g, unsigned int pages, u32 at, int nr_pages,
 		   unsigned int left);
 u32 ssw_lru_gen_age(struct scaleswap_shard *shard, int gen, int type);
+unsigned int ssw_lru_gen_pages(struct scaleswap_shard *shard, int gen, int type);
 long ssw_lru_gen_posted(struct lruvec *mlruvec);
 bool ssw_lru_gen_is_empty(struct lruvec *lruvec, int type);
 bool ssw_lru_gen_has_ended(struct lruvec *mlruvec, struct lruvec *l, const bool *ends);
@@ -363,6 +364,27 @@ long ssw_lru_gen_count(struct lruvec *lruvec, long size[NR_LRU_LISTS]);
 static inline bool ssw_gen_is_low(unsigned long young, unsigned long old, unsigned long total)
 {
 	return young * (MIN_NR_GENS + 1) > total * MIN_NR_GENS || old * (MIN_NR_GENS + 3) < total;
+}
+
+/*
+ * Ages are estimates. So if one shard's folios are not older than another's by more than this part
+ * of these, an eighth, CPUs stay with their own shards, and those that have none take turns.
+ */
+#define SSW_GEN_NEAR	8
+/* A part of a shard's oldest generation that is isolated at a time, and how many pages at least */
+#define SSW_GEN_PART	16
+#define SSW_GEN_FEW	4U
+
+/*
+ * How many of the @pages that one of several shards has in the oldest generation are isolated at a
+ * time.
+ *
+ * MIN_LRU_BATCH pages of a single list are its oldest ones. In a small shard they may be the whole
+ * generation, so that a CPU would evict pages that it has used lately for each fault.
+ */
+static inline unsigned int ssw_gen_share(unsigned int pages)
+{
+	return clamp(pages / SSW_GEN_PART, SSW_GEN_FEW, (unsigned int)MIN_LRU_BATCH);
 }
 
 /* Check whether folios of a lruvec are in generations (MGLRU), or on active and inactive lists. */

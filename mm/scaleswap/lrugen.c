@@ -74,8 +74,16 @@ void ssw_lru_gen_init(struct scaleswap_shard *shard)
 	to->enabled = from->enabled;
 }
 
-/* How many pages of a generation a shard has. */
-static unsigned int ssw_lru_gen_pages(struct scaleswap_shard *shard, int gen, int type)
+/**
+ * ssw_lru_gen_pages - count the pages that a shard has of a generation
+ * @shard: the shard
+ * @gen: generation
+ * @type: 0 for anonymous memory, 1 for page cache
+ *
+ * Context: any; a hint without the lock of the shard's lruvec.
+ * Return: pages.
+ */
+unsigned int ssw_lru_gen_pages(struct scaleswap_shard *shard, int gen, int type)
 {
 	long pages = READ_ONCE(shard->gen[gen][type].pages) +
 		     atomic_long_read(&shard->promoted[gen][type]);

@@ -17,6 +17,8 @@
  *   contend. But a generation is long. If the end of another shard is much older, that one goes
  *   first: ssw_gen_begin().
  * - Otherwise one that has such folios, by turns.
+ * - Of a small shard it takes a part of these, ssw_gen_share(), and then chooses again, until it has
+ *   taken a batch. Or a batch would be all that the shard has, old and new.
  * - When no shard has any, the oldest generation ends, in all shards at the same time.
  */
 
@@ -233,12 +235,6 @@ static struct scaleswap_age *ssw_gen_looked(struct lruvec *lruvec, int type)
 	return lruvec->shard ? &lruvec->shard->size[lru].age : &lruvec->shards->age[lru];
 }
 
-/*
- * Ages are estimates. So if one shard's folios are not older than another's by more than this part
- * of these, an eighth, CPUs stay with their own shards, and those that have none take turns.
- */
-#define SSW_GEN_NEAR	8
-
 /* Shards that a CPU looks at until one has folios of the oldest generation */
 #define SSW_GEN_LOOKS	4U
 
@@ -327,20 +323,35 @@ static struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
 	return other;
 }
 
-/* Evict folios of a type from one shard. Return 0 if no shard has any that can be. */
+/* How many folios to isolate from a lruvec at a time. One shard alone is as a single list. */
+static int scaleswap_lru_gen_share(struct lruvec *lruvec, int type)
+{
+	struct scaleswap_shard *shard = lruvec->shard;
+	int gen;
+
+	if (!scaleswap_lru_on() || !shard || READ_ONCE(shard->mlruvec->shards->nr) < 2)
+		return MIN_LRU_BATCH;
+	gen = lru_gen_from_seq(READ_ONCE(lruvec->lrugen.min_seq[type]));
+	return ssw_gen_share(ssw_lru_gen_pages(shard, gen, type));
+}
+
+/*
+ * Evict a batch of folios of a type, from as many shards as have them. Return how many were
+ * scanned; 0 if no shard has any that can be evicted.
+ */
 static int ssw_gen_evict(struct lruvec *mlruvec, struct scan_control *sc, int swappiness, int type,
 			 int tier)
 {
-	unsigned int nr = READ_ONCE(mlruvec->shards->nr);
-	unsigned int visits, own = current_is_kswapd() ? UINT_MAX : ssw_lru_own();
+	int vain = 0, nr = READ_ONCE(mlruvec->shards->nr);
+	unsigned int own = current_is_kswapd() ? UINT_MAX : ssw_lru_own();
 	struct lruvec *l, *mine = own == UINT_MAX ? NULL : ssw_gen_lruvec(mlruvec, own);
 	struct scaleswap_age *looked = ssw_gen_looked(mine ?: mlruvec, type);
-	int scanned;
+	int share, scanned, sum = 0, left = MIN_LRU_BATCH;
 
 	if (get_nr_gens(mlruvec, type) == MIN_NR_GENS)
 		return 0;
-	for (visits = 0; visits <= nr; visits++) {
-		if (!visits)
+	while (left > 0 && vain <= nr) {
+		if (!vain)
 			l = ssw_gen_begin(mlruvec, mine, looked, type);
 		else
 			l = ssw_gen_turn(mlruvec, NULL, &looked->cursor, nr + 1, type);
@@ -348,16 +359,21 @@ static int ssw_gen_evict(struct lruvec *mlruvec, struct scan_control *sc, int sw
 			break;
 		if (own != UINT_MAX && l != mine)
 			ssw_stat_add(SSW_LRU_FOREIGN, 1);
+		share = scaleswap_lru_gen_share(l, type);
 		scanned = evict_folios(l, sc, swappiness, type, tier);
-		if (scanned) {
-			if (ssw_lru_gen_is_empty(l, type))
-				ssw_gen_advance(mlruvec, swappiness);
-			return scanned;
+		if (!scanned) {
+			/* Nothing of it could be isolated. Do not begin there next time. */
+			WRITE_ONCE(looked->other, 0);
+			vain++;
+			continue;
 		}
-		/* Nothing of it could be isolated. Do not begin there next time. */
-		WRITE_ONCE(looked->other, 0);
+		sum += scanned;
+		if (ssw_lru_gen_is_empty(l, type) && ssw_gen_advance(mlruvec, swappiness))
+			return sum;
+		left -= min(scanned, share);
+		vain = 0;
 	}
-	return ssw_gen_advance(mlruvec, swappiness);
+	return sum ?: ssw_gen_advance(mlruvec, swappiness);
 }
 
 /* Isolate folios of a type from one shard, and count them in statistics at once. */
@@ -407,6 +423,11 @@ static inline bool scaleswap_lru_gen_is_lazy(struct lruvec *lruvec)
 static inline bool scaleswap_lru_gen_is_young(struct lruvec *lruvec)
 {
 	return false;
+}
+
+static inline int scaleswap_lru_gen_share(struct lruvec *lruvec, int type)
+{
+	return MIN_LRU_BATCH;
 }
 
 static inline bool scaleswap_lru_gen_is_low(unsigned long young, unsigned long old,

@@ -364,6 +364,16 @@ static void ssw_test_gen_is_low(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ssw_gen_is_low(1501, 749, 3000));
 }
 
+/* A sixteenth of what a shard has, but for very small ones, and a batch of one list at most */
+static void ssw_test_gen_share(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, ssw_gen_share(0), 4);
+	KUNIT_EXPECT_EQ(test, ssw_gen_share(79), 4);
+	KUNIT_EXPECT_EQ(test, ssw_gen_share(160), 10);
+	KUNIT_EXPECT_EQ(test, ssw_gen_share(16 * MIN_LRU_BATCH - 1), MIN_LRU_BATCH - 1);
+	KUNIT_EXPECT_EQ(test, ssw_gen_share(INT_MAX), MIN_LRU_BATCH);
+}
+
 static void ssw_test_seqs(struct lruvec *l, unsigned long anon, unsigned long file)
 {
 	l->lrugen.min_seq[LRU_GEN_ANON] = anon;
@@ -442,6 +452,7 @@ static struct kunit_case ssw_gen_cases[] = {
 	KUNIT_CASE(ssw_test_gen_ends),
 	KUNIT_CASE(ssw_test_gen_sizes),
 	KUNIT_CASE(ssw_test_gen_is_low),
+	KUNIT_CASE(ssw_test_gen_share),
 	{}
 };
 

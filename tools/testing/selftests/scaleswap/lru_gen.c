@@ -465,4 +465,103 @@ SSW_BODY(lru_gen, types_end_together)
 	EXPECT_EQ(0, ssw_write(GEN, was ? "y" : "n"));
 }
 
+/* Anonymous pages that this process' reclaim isolated, by the trace */
+struct isolated {
+	long most;		/* at a time */
+	long first;		/* reclaimed at the first priority at which any were */
+};
+
+static int isolate_start(void)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	ssw_write(SSW_TRACE "tracing_on", "0");
+	ssw_write(SSW_TRACE "buffer_size_kb", "1024");
+	ssw_trace_empty(SSW_TRACE "set_event_pid");
+	ssw_trace_empty(SSW_TRACE "trace");
+	return ssw_write(SSW_TRACE "set_event_pid", pid) ?:
+	       ssw_write(SSW_TRACE "events/vmscan/mm_vmscan_lru_isolate/enable", "1") ?:
+	       ssw_write(SSW_TRACE "events/vmscan/mm_vmscan_lru_shrink_inactive/enable", "1") ?:
+	       ssw_write(SSW_TRACE "tracing_on", "1");
+}
+
+static int isolate_read(struct isolated *r)
+{
+	FILE *f = fopen(SSW_TRACE "trace", "re");
+	int priority = -1;
+	char line[512];
+
+	memset(r, 0, sizeof(*r));
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f)) {
+		const char *taken = strstr(line, "nr_taken="), *freed = strstr(line, "nr_reclaimed=");
+		const char *p = strstr(line, "priority=");
+
+		if (strstr(line, ": mm_vmscan_lru_isolate:") && taken && strstr(line, "_anon")) {
+			long n = atol(taken + strlen("nr_taken="));
+
+			if (n > r->most)
+				r->most = n;
+		} else if (freed && p && strstr(line, "RECLAIM_WB_ANON")) {
+			long n = atol(freed + strlen("nr_reclaimed="));
+
+			if (n && priority < 0)
+				priority = atoi(p + strlen("priority="));
+			if (priority == atoi(p + strlen("priority=")))
+				r->first += n;
+		}
+	}
+	return fclose(f) ? -errno : 0;
+}
+
+/*
+ * Of small shards a batch is made up of parts, so that it has the oldest pages of each, not all
+ * pages of one. But it is as large as that of one list: no priority is used up for less.
+ */
+SSW_BODY(lru_gen, parts_of_small_shards)
+{
+	const long each = 128, batch = sizeof(long) * 8;
+	bool was = ssw_generations();
+	struct ssw_areas areas;
+	struct isolated r;
+	struct mate m[4];
+	int cpu[4];
+
+	NEED_GENERATIONS();
+	NEED_FOUR(cpu);
+	NEED_AREAS(&areas);
+	if (access(GENS, W_OK))
+		SKIP(return, "there is no " GENS);
+	if (access(SSW_TRACE "events/vmscan", R_OK))
+		SKIP(return, "the kernel has no tracing");
+	ASSERT_EQ(0, ssw_write(GEN, "y"));
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 0; i < 4; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], each, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, ssw_node_of(cpu[0])));
+		ASSERT_EQ(0, tell_all(&m[i], STAMP, i));
+	}
+	drain();
+	/* They are of the third generation then. */
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(0, gens_do('+', 0, "1 1"));
+	ssw_pin(cpu[0]);
+	ASSERT_EQ(0, isolate_start());
+	cg_reclaim_as(GROUP, batch, 200);
+	ssw_trace_stop();
+	ASSERT_EQ(0, isolate_read(&r));
+	TH_LOG("%ld pages isolated at a time, %ld reclaimed at one priority", r.most, r.first);
+	EXPECT_LT(0, r.most);
+	EXPECT_GE((each + OWN) / 16, r.most);
+	EXPECT_LE(batch / 2, r.first);
+	for (int i = 0; i < 4; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
+	EXPECT_EQ(0, ssw_write(GEN, was ? "y" : "n"));
+}
+
 TEST_HARNESS_MAIN
