@@ -227,6 +227,7 @@ void ssw_evict_set_stuck(struct scaleswap_evict_target *t);
 void ssw_evict_hold(struct mem_cgroup *memcg, int nid, long nr_pages);
 void ssw_evict_freed(struct mem_cgroup *memcg, int nid, unsigned long freed, unsigned long back);
 void ssw_evict_was_late(struct mem_cgroup *memcg, int nid);
+unsigned int ssw_charge_batch(unsigned long limit, unsigned int cpus);
 unsigned int ssw_headroom(unsigned int headroom, unsigned long limit, bool more);
 unsigned int ssw_evictors_for(unsigned int most, unsigned long headroom, unsigned long left);
 unsigned int ssw_evictors_of(unsigned long limit, unsigned int threads, unsigned int nodes);

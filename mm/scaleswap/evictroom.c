@@ -34,6 +34,8 @@
 #define SSW_HEADROOM_MAX	131072
 /* Pages of a memcg's limit for each evictor that it may have at a time, as a power of two */
 #define SSW_EVICTOR_SHIFT	9
+/* What CPUs charge for later is at most this part of a limit, if they charge a page or more each */
+#define SSW_STOCK_PART		64
 /* How long a memcg is left alone of which nothing can be freed, at first and at most */
 #define SSW_STUCK_FIRST		(HZ / 10)
 #define SSW_STUCK_MAX		(4 * HZ)
@@ -403,6 +405,57 @@ void ssw_evict_request(struct scaleswap_evict_target *t)
 		return;
 	}
 	ssw_evict_wake(t->nid);
+}
+
+/**
+ * ssw_charge_batch - compute how many pages a CPU charges at a time
+ * @limit: the limit, in pages; 0 if there is none
+ * @cpus: CPUs that use memory below the limit
+ *
+ * What is charged and not used yet is in a stock of the CPU. At a limit there is nothing to stock:
+ * each charge finds the limit, and then is for one page. Where evictors leave room below it, each
+ * CPU would always have up to %MEMCG_CHARGE_BATCH pages. With many CPUs that is a large part of a
+ * small limit. So it is a 64th, all CPUs together.
+ *
+ * Context: any.
+ * Return: pages, from 1 to %MEMCG_CHARGE_BATCH.
+ */
+unsigned int ssw_charge_batch(unsigned long limit, unsigned int cpus)
+{
+	if (!limit)
+		return MEMCG_CHARGE_BATCH;
+	return clamp(limit / SSW_STOCK_PART / max(cpus, 1U), 1UL, MEMCG_CHARGE_BATCH);
+}
+
+/* About how many CPUs use memory of a memcg: as many as have a shard here, on each node */
+static unsigned int ssw_evict_cpus(struct mem_cgroup *memcg)
+{
+	struct lruvec *lruvec = mem_cgroup_lruvec(memcg, NODE_DATA(numa_mem_id()));
+	struct scaleswap_shards *shards = READ_ONCE(lruvec->shards);
+	unsigned int nr = shards ? READ_ONCE(shards->nr) : 1;
+
+	/* Several CPUs may share one. */
+	nr *= DIV_ROUND_UP(num_possible_cpus(), READ_ONCE(ssw_lru_shards));
+	return min(nr * num_node_state(N_MEMORY), num_online_cpus());
+}
+
+/**
+ * __scaleswap_charge_batch - see scaleswap_charge_batch()
+ * @memcg: the memcg
+ */
+unsigned int __scaleswap_charge_batch(struct mem_cgroup *memcg)
+{
+	unsigned int batch = MEMCG_CHARGE_BATCH;
+	unsigned long limit;
+
+	if (!READ_ONCE(ssw_evict_threads))
+		return batch;
+	for (; memcg && !mem_cgroup_is_root(memcg); memcg = parent_mem_cgroup(memcg)) {
+		limit = ssw_evict_limit(memcg);
+		if (limit)
+			batch = min(batch, ssw_charge_batch(limit, ssw_evict_cpus(memcg)));
+	}
+	return batch;
 }
 
 /**

@@ -133,6 +133,7 @@ static inline bool scaleswap_is_leaf(const struct mem_cgroup *memcg)
 
 void __scaleswap_evict_init(struct mem_cgroup *memcg);
 void __scaleswap_evict_mark(struct mem_cgroup *memcg);
+unsigned int __scaleswap_charge_batch(struct mem_cgroup *memcg);
 unsigned long __scaleswap_evict_wait(struct mem_cgroup *memcg, unsigned long nr_pages,
 				     gfp_t gfp_mask, bool high);
 
@@ -158,6 +159,18 @@ static inline void scaleswap_evict_mark(struct mem_cgroup *memcg)
 {
 	if (scaleswap_evict_on())
 		__scaleswap_evict_mark(memcg);
+}
+
+/**
+ * scaleswap_charge_batch - how many pages a CPU charges at a time, for its stock
+ * @memcg: the memcg
+ *
+ * Context: any.
+ * Return: pages, from 1 to %MEMCG_CHARGE_BATCH; that without evictors.
+ */
+static inline unsigned int scaleswap_charge_batch(struct mem_cgroup *memcg)
+{
+	return scaleswap_evict_on() ? __scaleswap_charge_batch(memcg) : MEMCG_CHARGE_BATCH;
 }
 
 /**

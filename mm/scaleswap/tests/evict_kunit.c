@@ -4,6 +4,7 @@
  */
 #include <kunit/test.h>
 #include <linux/limits.h>
+#include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 
 #include "../evict.h"
@@ -42,6 +43,26 @@ static void ssw_test_headroom_follows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_headroom(limit / 32, 1024, false), 32);
 	/* Small limits have what is needed for a batch of a task or two, at most a sixteenth. */
 	KUNIT_EXPECT_EQ(test, ssw_headroom(16, 512, true), 16);
+}
+
+/* All stocks are at most a 64th of the limit, or a page each. */
+static void ssw_test_charge_batch(struct kunit *test)
+{
+	unsigned long limit;
+	unsigned int cpus;
+
+	KUNIT_EXPECT_EQ(test, ssw_charge_batch(0, 64), MEMCG_CHARGE_BATCH);
+	KUNIT_EXPECT_EQ(test, ssw_charge_batch(LONG_MAX / PAGE_SIZE, 1), MEMCG_CHARGE_BATCH);
+	KUNIT_EXPECT_EQ(test, ssw_charge_batch(1 << 18, 64), MEMCG_CHARGE_BATCH);
+	KUNIT_EXPECT_EQ(test, ssw_charge_batch(1 << 17, 64), MEMCG_CHARGE_BATCH / 2);
+	KUNIT_EXPECT_EQ(test, ssw_charge_batch(512, 0), 8);
+	for (limit = 256; limit < 1UL << 24; limit += limit / 8) {
+		for (cpus = 1; cpus <= 4096; cpus *= 2) {
+			KUNIT_ASSERT_GE(test, ssw_charge_batch(limit, cpus), 1);
+			KUNIT_ASSERT_LE(test, ssw_charge_batch(limit, cpus) * cpus,
+					max(limit / 64, (unsigned long)cpus));
+		}
+	}
 }
 
 /* One evictor has large batches. Others come as the headroom is used up, not at once. */
@@ -103,6 +124,7 @@ static void ssw_test_node_waiting(struct kunit *test)
 static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_headroom_first),
 	KUNIT_CASE(ssw_test_headroom_follows),
+	KUNIT_CASE(ssw_test_charge_batch),
 	KUNIT_CASE(ssw_test_evictors),
 	KUNIT_CASE(ssw_test_who_waits),
 	KUNIT_CASE(ssw_test_node_below_low),

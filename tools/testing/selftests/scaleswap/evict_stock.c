@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Charges that CPUs stock: where evictors leave room below a cgroup's limit, they are not to take
+ * most of it.
+ */
+#include <fcntl.h>
+
+#include "evict_harness.h"
+
+#define GROUP	"ssw-stock"
+#define CHILD	GROUP "/below"
+#define BATCH	64	/* what a CPU charges at a time where it may */
+
+FIXTURE(evict_stock) { long long threads; };
+
+FIXTURE_SETUP(evict_stock)
+{
+	const char *why = ssw_start(SSW_NEED_ON);
+
+	if (why)
+		SKIP(return, "%s", why);
+	self->threads = ssw_num(EVICT "threads");
+	if (self->threads < 0)
+		SKIP(return, "a kernel without CONFIG_SCALESWAP_EVICTOR");
+	if (ssw_write(EVICT "threads", "2"))
+		SKIP(return, "not booted with evict");
+}
+
+FIXTURE_TEARDOWN(evict_stock)
+{
+	put("threads", self->threads);
+	if (!access(SSW_CG "/" CHILD, F_OK))
+		cg_remove(CHILD);
+	if (!access(SSW_CG "/" GROUP, F_OK))
+		cg_remove(GROUP);
+	ssw_end();
+}
+
+static long usage(int fd)
+{
+	char val[24] = "";
+
+	return pread(fd, val, sizeof(val) - 1, 0) > 0 ? atol(val) / (long)SSW_PAGE : -1;
+}
+
+/* Have a process on a CPU write a page of its own at a time. Return the most that one charged. */
+static long largest_charge(const char *group, int cpu)
+{
+	const int pages = 2 * BATCH + 20;
+	volatile long *most = ssw_shared(sizeof(*most));
+	char path[128];
+	int fd, status;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), SSW_CG "/%s/memory.current", group);
+	/* What it needs to be read is charged to this process, at the first time. */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	usage(fd);
+	pid = ssw_fork();
+	if (!pid) {
+		long was;
+		char *p;
+
+		if (cg_move(group, getpid()))
+			_exit(9);
+		ssw_pin(cpu);
+		p = ssw_map(pages, false);
+		for (int i = 0; p && i < pages; i++) {
+			was = usage(fd);
+			p[i * SSW_PAGE] = 1;
+			was = usage(fd) - was;
+			/* The first ones are also for its page tables. */
+			if (i > 8 && was > *most)
+				*most = was;
+		}
+		_exit(p ? 0 : 8);
+	}
+	status = ssw_join(pid);
+	close(fd);
+	return status ? -1 : *most;
+}
+
+/* On four CPUs, when all of them have a shard. */
+static void expect_charges(struct __test_metadata *_metadata, const char *group, long least,
+			   long most)
+{
+	for (int round = 0; round < 2; round++) {
+		for (int cpu = 0; cpu < 4; cpu++) {
+			long n = largest_charge(group, cpu);
+
+			TH_LOG("%s, CPU %d: up to %ld pages at a time", group, cpu, n);
+			ASSERT_LT(0, n);
+			if (!round)
+				continue;
+			EXPECT_LE(least, n);
+			EXPECT_GE(most, n);
+		}
+	}
+}
+
+/* All CPUs stock a 64th of a limit at most, also of one above, or of memory.high. */
+SSW_BODY(evict_stock, small_limits)
+{
+	const long limit = 2048, part = limit / 64 / 4;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) != 4)
+		SKIP(return, "for four CPUs");
+	ASSERT_EQ(0, cg_make(GROUP));
+	ASSERT_EQ(0, ssw_write(SSW_CG "/" GROUP "/cgroup.subtree_control", "+memory"));
+	ASSERT_EQ(0, cg_make(CHILD));
+	/* It has all memory that there is to have. */
+	expect_charges(_metadata, CHILD, BATCH, BATCH + 1);
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", limit * SSW_PAGE));
+	expect_charges(_metadata, CHILD, 2, part + 1);
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.high", limit / 2 * SSW_PAGE));
+	expect_charges(_metadata, CHILD, 2, part / 2 + 1);
+	/* Without evictors a group is at its limit, and has none. */
+	put("threads", 0);
+	expect_charges(_metadata, CHILD, BATCH, BATCH + 1);
+	EXPECT_EQ(0, cg_remove(CHILD));
+	EXPECT_EQ(0, cg_remove(GROUP));
+}
+
+TEST_HARNESS_MAIN
