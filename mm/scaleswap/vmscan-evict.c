@@ -538,15 +538,20 @@ static void scaleswap_evict_sizes(struct lruvec *lruvec, enum lru_list inactive_
 }
 
 /*
- * Check whether an evictor tries again before it ages a memcg that is low on cold folios.
+ * Check whether an evictor tries again before it ages a memcg that is low on cold folios. The memcg
+ * and node has @nr_pages that may be scanned.
  *
  * A task gets 64 pages at its first try, mostly, or else needs some now, and ages. An evictor more
  * often gets few: folios of a generation that walks over page tables have missed are young. If it
  * aged then, the next generation would be so short that walks miss more, and so on.
+ *
+ * Of a small memcg nothing is to be scanned at the default priority, so nobody had a first try.
+ * There an evictor ages as soon as a task does, or pages that are used would stay unsorted.
  */
-static bool scaleswap_evict_tries_again(const struct scan_control *sc)
+static bool scaleswap_evict_tries_again(const struct scan_control *sc, unsigned long nr_pages)
 {
-	return scaleswap_evicts() && sc->priority == DEF_PRIORITY - 1;
+	return scaleswap_evicts() && sc->priority == DEF_PRIORITY - 1 &&
+	       nr_pages >> DEF_PRIORITY;
 }
 
 /* What an evictor is to reclaim of a memcg, or of all */
@@ -851,7 +856,8 @@ static inline void scaleswap_evict_sizes(struct lruvec *lruvec, enum lru_list in
 {
 }
 
-static inline bool scaleswap_evict_tries_again(const struct scan_control *sc)
+static inline bool scaleswap_evict_tries_again(const struct scan_control *sc,
+					       unsigned long nr_pages)
 {
 	return false;
 }

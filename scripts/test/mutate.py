@@ -498,6 +498,7 @@ MUTANTS = {
     "lru-stats-not-posted": ("include/linux/memcontrol.h", "	scaleswap_lru_stats_end(lruvec);\n", "", "lru/lru_folio.sums"),
     "gen-first-that-comes": ("mm/scaleswap/vmscan-lrugen.c", "		turn = ssw_gen_oldest(mlruvec, turn, type);", "		;",
                              "order/*"),
+    "gen-evictors-age-late": ("mm/scaleswap/vmscan-evict.c", " &&\n	       nr_pages >> DEF_PRIORITY;", ";", "lrugen/lru_gen.*"),
     "gen-takes-all": ("mm/scaleswap/vmscan-lrugen.c", "	return ssw_gen_share(ssw_lru_gen_pages(shard, gen, type));",
                       "	return MIN_LRU_BATCH;", "lrugen/lru_gen.*"),
     "gen-takes-a-part": ("mm/scaleswap/vmscan-lrugen.c", "		left -= min(scanned, share);", "		left = 0;", "lrugen/lru_gen.*"),

@@ -2,6 +2,8 @@
 /*
  * Generations (MGLRU) of LRU shards.
  */
+#include <sys/stat.h>
+
 #include "lru_harness.h"
 
 SSW_FIXTURE(lru_gen, 0)
@@ -116,6 +118,8 @@ SSW_BODY(lru_gen, switched_under_load)
 
 #define GENS	"/sys/kernel/debug/lru_gen"
 #define THREADS	SSW_SYS "/evict/threads"
+/* The number of a group's directory, and how many pages to evict from it */
+#define EVICT	"/sys/kernel/debug/scaleswap/evict"
 
 struct gen {
 	int nid;
@@ -556,6 +560,75 @@ SSW_BODY(lru_gen, parts_of_small_shards)
 	EXPECT_LT(0, r.most);
 	EXPECT_GE((each + OWN) / 16, r.most);
 	EXPECT_LE(batch / 2, r.first);
+	for (int i = 0; i < 4; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
+	EXPECT_EQ(0, ssw_write(GEN, was ? "y" : "n"));
+}
+
+/* What GROUP has on a node of a generation, and of all */
+static long of_generation(int nid, unsigned long seq, long *all)
+{
+	struct gen g[64];
+	int n = gens(g, ARRAY_SIZE(g));
+	long pages = 0;
+
+	*all = 0;
+	for (int i = 0; i < n; i++) {
+		if (g[i].nid != nid)
+			continue;
+		*all += g[i].anon;
+		if (g[i].seq == seq)
+			pages = g[i].anon;
+	}
+	return pages;
+}
+
+/*
+ * An evictor ages a small group when few pages are left of the oldest generation, as a task does,
+ * not when all of these are gone: then it would have evicted some that are used.
+ */
+SSW_BODY(lru_gen, evictors_age_in_time)
+{
+	const long each = 400, batch = 32;
+	bool was = ssw_generations();
+	long old = 0, all, seq, node;
+	struct ssw_areas areas;
+	struct mate m[4];
+	char val[48];
+	struct stat st;
+	int cpu[4];
+
+	NEED_GENERATIONS();
+	NEED_FOUR(cpu);
+	NEED_AREAS(&areas);
+	if (access(GENS, W_OK) || access(EVICT, W_OK))
+		SKIP(return, "no debugfs, CONFIG_SCALESWAP_EVICTOR, or not booted with evict");
+	node = ssw_node_of(cpu[0]);
+	ASSERT_EQ(0, ssw_write(GEN, "y"));
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 0; i < 4; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], each, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+		ASSERT_EQ(0, tell_all(&m[i], STAMP, i));
+		drain();
+		/* Those of the first two become the oldest generation of three. */
+		for (int j = 0; i == 1 && j < 2; j++)
+			ASSERT_EQ(0, gens_do('+', 0, "1 1"));
+	}
+	ASSERT_EQ(0, stat(SSW_CG "/" GROUP, &st));
+	snprintf(val, sizeof(val), "%lu %ld", (unsigned long)st.st_ino, batch);
+	seq = youngest(node);
+	for (long left = 4 * each; left > 0 && youngest(node) == seq; left -= batch) {
+		old = of_generation(node, seq - 2, &all);
+		EXPECT_EQ(0, ssw_write(EVICT, val));
+	}
+	TH_LOG("aged when %ld of %ld pages were of the oldest generation", old, all);
+	EXPECT_LT(seq, youngest(node));
+	EXPECT_LE(2 * batch + OWN, old);
+	EXPECT_GE(all / 2, old);
 	for (int i = 0; i < 4; i++) {
 		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
 		EXPECT_EQ(0, mate_end(&m[i]));
