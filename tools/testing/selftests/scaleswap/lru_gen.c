@@ -592,7 +592,8 @@ static long of_generation(int nid, unsigned long seq, long *all)
  */
 SSW_BODY(lru_gen, evictors_age_in_time)
 {
-	const long each = 400, batch = 32;
+	/* Nothing of it is scanned at the default priority, and a bit at the next one. */
+	const long each = 900, batch = 32;
 	bool was = ssw_generations();
 	long old = 0, all, seq, node;
 	struct ssw_areas areas;
