@@ -442,6 +442,9 @@ static unsigned int ssw_evict_cpus(struct mem_cgroup *memcg)
 /**
  * __scaleswap_charge_batch - see scaleswap_charge_batch()
  * @memcg: the memcg
+ *
+ * Context: any.
+ * Return: pages, from 1 to %MEMCG_CHARGE_BATCH.
  */
 unsigned int __scaleswap_charge_batch(struct mem_cgroup *memcg)
 {

@@ -353,13 +353,12 @@ bool ssw_lru_gen_has_ended(struct lruvec *mlruvec, struct lruvec *l, const bool 
 bool ssw_lru_gen_end(struct lruvec *mlruvec, struct lruvec *l, const bool *ends);
 long ssw_lru_gen_count(struct lruvec *lruvec, long size[NR_LRU_LISTS]);
 /*
- * Check whether a memcg and node with shards is to be aged, by the sizes of generations.
+ * Check whether an evictor is to age a memcg and node, by the sizes of generations.
  *
- * While a CPU ages a single list, others evict what is left of the oldest generation. Then the next
- * walk over page tables may follow at once, and find little. That is rare with shards, as some
- * shard mostly has folios of that generation left. So with the limits of a single list, more walks
- * would find young entries, and as many pages be swapped in. Ageing waits until more than two
- * thirds are young, instead of half, or less than a fifth is old, instead of a fourth.
+ * It evicts before anybody needs memory, some pages at a time. With the limits of tasks it would age
+ * earlier than these, and pages that are replaced all the time would be evicted before they are
+ * freed. It waits until more than two thirds are young, instead of half, or less than a fifth is
+ * old, instead of a fourth.
  */
 static inline bool ssw_gen_is_low(unsigned long young, unsigned long old, unsigned long total)
 {

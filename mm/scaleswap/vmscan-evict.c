@@ -537,22 +537,13 @@ static void scaleswap_evict_sizes(struct lruvec *lruvec, enum lru_list inactive_
 		ssw_evict_sizes(lruvec, inactive_lru, inactive, active);
 }
 
-/*
- * Check whether an evictor tries again before it ages a memcg that is low on cold folios. The memcg
- * and node has @nr_pages that may be scanned.
- *
- * A task gets 64 pages at its first try, mostly, or else needs some now, and ages. An evictor more
- * often gets few: folios of a generation that walks over page tables have missed are young. If it
- * aged then, the next generation would be so short that walks miss more, and so on.
- *
- * Of a small memcg nothing is to be scanned at the default priority, so nobody had a first try.
- * There an evictor ages as soon as a task does, or pages that are used would stay unsorted.
- */
-static bool scaleswap_evict_tries_again(const struct scan_control *sc, unsigned long nr_pages)
+#ifdef CONFIG_LRU_GEN
+/* See ssw_gen_is_low(); of a memcg and node's @total pages @young are of the youngest generation. */
+static bool scaleswap_evict_ages(unsigned long young, unsigned long old, unsigned long total)
 {
-	return scaleswap_evicts() && sc->priority == DEF_PRIORITY - 1 &&
-	       nr_pages >> DEF_PRIORITY;
+	return ssw_gen_is_low(young, old, total);
 }
+#endif
 
 /* What an evictor is to reclaim of a memcg, or of all */
 static struct scan_control ssw_evict_control(struct scaleswap_pipe *pipe, struct mem_cgroup *memcg,
@@ -856,8 +847,7 @@ static inline void scaleswap_evict_sizes(struct lruvec *lruvec, enum lru_list in
 {
 }
 
-static inline bool scaleswap_evict_tries_again(const struct scan_control *sc,
-					       unsigned long nr_pages)
+static inline bool scaleswap_evict_ages(unsigned long young, unsigned long old, unsigned long total)
 {
 	return false;
 }

@@ -17,8 +17,8 @@
  *   contend. But a generation is long. If the end of another shard is much older, that one goes
  *   first: ssw_gen_begin().
  * - Otherwise one that has such folios, by turns.
- * - Of a small shard it takes a part of these, ssw_gen_share(), and then chooses again, until it has
- *   taken a batch. Or a batch would be all that the shard has, old and new.
+ * - Of a small shard it takes a part of these, ssw_gen_share(), and then chooses again, until it
+ *   has taken a batch. Or a batch would be all that the shard has, old and new.
  * - When no shard has any, the oldest generation ends, in all shards at the same time.
  */
 
@@ -74,20 +74,6 @@ static bool scaleswap_lru_gen_in_use(struct lruvec *lruvec, int type, unsigned l
 }
 
 /*
- * Check whether a memcg and node with MIN_NR_GENS + 1 generations is aged later than others. One
- * shard alone is as a single list.
- */
-static bool scaleswap_lru_gen_is_lazy(struct lruvec *lruvec)
-{
-	struct scaleswap_shards *shards;
-
-	if (!scaleswap_lru_on())
-		return false;
-	shards = READ_ONCE(lruvec->shards);
-	return shards && READ_ONCE(shards->nr) > 1;
-}
-
-/*
  * Check whether a memcg is in the young generation of memcgs already. Then it could only go to the
  * end of a random bin there, under a lock that all memcgs of the node share. The reads need no
  * lock: a change that they miss is as if it came after them.
@@ -101,12 +87,6 @@ static bool scaleswap_lru_gen_is_young(struct lruvec *lruvec)
 	old = READ_ONCE(lruvec_pgdat(lruvec)->memcg_lru.seq);
 	return READ_ONCE(lruvec->lrugen.gen) == get_memcg_gen(old + 1) &&
 	       !READ_ONCE(lruvec->lrugen.seg);
-}
-
-/* Check whether, of its @total pages, so many are @young or so few @old that it is to be aged. */
-static bool scaleswap_lru_gen_is_low(unsigned long young, unsigned long old, unsigned long total)
-{
-	return ssw_gen_is_low(young, old, total);
 }
 
 /*
@@ -415,11 +395,6 @@ static inline bool scaleswap_lru_gen_in_use(struct lruvec *lruvec, int type, uns
 	return false;
 }
 
-static inline bool scaleswap_lru_gen_is_lazy(struct lruvec *lruvec)
-{
-	return false;
-}
-
 static inline bool scaleswap_lru_gen_is_young(struct lruvec *lruvec)
 {
 	return false;
@@ -428,12 +403,6 @@ static inline bool scaleswap_lru_gen_is_young(struct lruvec *lruvec)
 static inline int scaleswap_lru_gen_share(struct lruvec *lruvec, int type)
 {
 	return MIN_LRU_BATCH;
-}
-
-static inline bool scaleswap_lru_gen_is_low(unsigned long young, unsigned long old,
-					    unsigned long total)
-{
-	return false;
 }
 
 static inline void scaleswap_inc_max_seq(struct lruvec *lruvec, unsigned long seq, bool can_swap,

@@ -354,7 +354,7 @@ static void ssw_test_gen_sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, scaleswap_lru_gen_size(l, 2, LRU_GEN_ANON), 1000000 - 30);
 }
 
-/* Ageing waits for more than two thirds that are young, or less than a fifth that is old. */
+/* Evictors age if more than two thirds are young, or less than a fifth is old. */
 static void ssw_test_gen_is_low(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, ssw_gen_is_low(0, 0, 0));
