@@ -370,20 +370,21 @@ static inline bool ssw_gen_is_low(unsigned long young, unsigned long old, unsign
  * of these, an eighth, CPUs stay with their own shards, and those that have none take turns.
  */
 #define SSW_GEN_NEAR	8
-/* A part of a shard's oldest generation that is isolated at a time, and how many pages at least */
-#define SSW_GEN_PART	16
+/* Of a shard with fewer pages than this a part is isolated at a time, and at least a few pages */
+#define SSW_GEN_SMALL	2048U
+#define SSW_GEN_PART	64
 #define SSW_GEN_FEW	4U
 
 /*
- * How many of the @pages that one of several shards has in the oldest generation are isolated at a
- * time.
+ * How many of the @pages of one of several shards are isolated at a time.
  *
- * MIN_LRU_BATCH pages of a single list are its oldest ones. In a small shard they may be the whole
- * generation, so that a CPU would evict pages that it has used lately for each fault.
+ * MIN_LRU_BATCH pages of a single list are its oldest ones. In a small shard they may be all that it
+ * has in the oldest generation, so that a CPU would evict pages that it has used lately for each
+ * fault. In a large one they are not, and CPUs that choose less often meet less often.
  */
 static inline unsigned int ssw_gen_share(unsigned int pages)
 {
-	return clamp(pages / SSW_GEN_PART, SSW_GEN_FEW, (unsigned int)MIN_LRU_BATCH);
+	return pages < SSW_GEN_SMALL ? max(pages / SSW_GEN_PART, SSW_GEN_FEW) : MIN_LRU_BATCH;
 }
 
 /* Check whether folios of a lruvec are in generations (MGLRU), or on active and inactive lists. */

@@ -17,8 +17,8 @@
  *   contend. But a generation is long. If the end of another shard is much older, that one goes
  *   first: ssw_gen_begin().
  * - Otherwise one that has such folios, by turns.
- * - Of a small shard it takes a part of these, ssw_gen_share(), and then chooses again, until it
- *   has taken a batch. Or a batch would be all that the shard has, old and new.
+ * - Of a small shard it takes a few, ssw_gen_share(), and then chooses again, until it has taken a
+ *   batch. Or a batch would be all that the shard has in that generation, old and new.
  * - When no shard has any, the oldest generation ends, in all shards at the same time.
  */
 
@@ -307,12 +307,13 @@ static struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
 static int scaleswap_lru_gen_share(struct lruvec *lruvec, int type)
 {
 	struct scaleswap_shard *shard = lruvec->shard;
-	int gen;
+	unsigned int gen, pages = 0;
 
 	if (!scaleswap_lru_on() || !shard || READ_ONCE(shard->mlruvec->shards->nr) < 2)
 		return MIN_LRU_BATCH;
-	gen = lru_gen_from_seq(READ_ONCE(lruvec->lrugen.min_seq[type]));
-	return ssw_gen_share(ssw_lru_gen_pages(shard, gen, type));
+	for (gen = 0; gen < MAX_NR_GENS; gen++)
+		pages += ssw_lru_gen_pages(shard, gen, type);
+	return ssw_gen_share(pages);
 }
 
 /*

@@ -364,13 +364,14 @@ static void ssw_test_gen_is_low(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ssw_gen_is_low(1501, 749, 3000));
 }
 
-/* A sixteenth of what a shard has, but for very small ones, and a batch of one list at most */
+/* A 64th of a small shard, but for very small ones, and a batch of a large one */
 static void ssw_test_gen_share(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, ssw_gen_share(0), 4);
-	KUNIT_EXPECT_EQ(test, ssw_gen_share(79), 4);
-	KUNIT_EXPECT_EQ(test, ssw_gen_share(160), 10);
-	KUNIT_EXPECT_EQ(test, ssw_gen_share(16 * MIN_LRU_BATCH - 1), MIN_LRU_BATCH - 1);
+	KUNIT_EXPECT_EQ(test, ssw_gen_share(319), 4);
+	KUNIT_EXPECT_EQ(test, ssw_gen_share(640), 10);
+	KUNIT_EXPECT_EQ(test, ssw_gen_share(2047), 31);
+	KUNIT_EXPECT_EQ(test, ssw_gen_share(2048), MIN_LRU_BATCH);
 	KUNIT_EXPECT_EQ(test, ssw_gen_share(INT_MAX), MIN_LRU_BATCH);
 }
 
