@@ -371,7 +371,7 @@ static inline bool ssw_gen_is_low(unsigned long young, unsigned long old, unsign
  */
 #define SSW_GEN_NEAR	8
 /* Of a shard with fewer pages than this a part is isolated at a time, and at least a few pages */
-#define SSW_GEN_SMALL	2048U
+#define SSW_GEN_SMALL	512U
 #define SSW_GEN_PART	64
 #define SSW_GEN_FEW	4U
 

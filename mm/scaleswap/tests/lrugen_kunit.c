@@ -369,9 +369,9 @@ static void ssw_test_gen_share(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, ssw_gen_share(0), 4);
 	KUNIT_EXPECT_EQ(test, ssw_gen_share(319), 4);
-	KUNIT_EXPECT_EQ(test, ssw_gen_share(640), 10);
-	KUNIT_EXPECT_EQ(test, ssw_gen_share(2047), 31);
-	KUNIT_EXPECT_EQ(test, ssw_gen_share(2048), MIN_LRU_BATCH);
+	KUNIT_EXPECT_EQ(test, ssw_gen_share(320), 5);
+	KUNIT_EXPECT_EQ(test, ssw_gen_share(511), 7);
+	KUNIT_EXPECT_EQ(test, ssw_gen_share(512), MIN_LRU_BATCH);
 	KUNIT_EXPECT_EQ(test, ssw_gen_share(INT_MAX), MIN_LRU_BATCH);
 }
 
