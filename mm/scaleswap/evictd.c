@@ -21,8 +21,8 @@
  *   CPU first; so they are about as near to these as the tasks would be.
  * - A task that waited charges %SWAP_CLUSTER_MAX pages, what it would have reclaimed by itself, and
  *   one is woken for as many pages that are freed. Or each page would have a wait and a wakeup.
- * - CPUs stock fewer charges of a small memcg than else: ssw_charge_batch(). Or most of the room would
- *   be in their stocks.
+ * - CPUs stock fewer charges of a small memcg than else: ssw_charge_batch(). Or most of the room
+ *   would be in their stocks.
  * - A memcg of which evictors can free nothing is left alone for a while: it is stuck. Nobody waits
  *   for it then. It is not stuck while an evictor has writes of it under way that took too long for
  *   their batch: reclaim by tasks would only give that device more to do.

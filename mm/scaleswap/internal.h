@@ -355,8 +355,8 @@ long ssw_lru_gen_count(struct lruvec *lruvec, long size[NR_LRU_LISTS]);
 /*
  * Check whether an evictor is to age a memcg and node, by the sizes of generations.
  *
- * It evicts before anybody needs memory, some pages at a time. With the limits of tasks it would age
- * earlier than these, and pages that are replaced all the time would be evicted before they are
+ * It evicts before anybody needs memory, some pages at a time. With the limits of tasks it would
+ * age earlier than these, and pages that are replaced all the time would be evicted before they are
  * freed. It waits until more than two thirds are young, instead of half, or less than a fifth is
  * old, instead of a fourth.
  */
@@ -378,8 +378,8 @@ static inline bool ssw_gen_is_low(unsigned long young, unsigned long old, unsign
 /*
  * How many of the @pages of one of several shards are isolated at a time.
  *
- * MIN_LRU_BATCH pages of a single list are its oldest ones. In a small shard they may be all that it
- * has in the oldest generation, so that a CPU would evict pages that it has used lately for each
+ * MIN_LRU_BATCH pages of a single list are its oldest ones. In a small shard they may be all that
+ * it has in the oldest generation, so that a CPU would evict pages that it has used lately for each
  * fault. In a large one they are not, and CPUs that choose less often meet less often.
  */
 static inline unsigned int ssw_gen_share(unsigned int pages)

@@ -538,7 +538,7 @@ static void scaleswap_evict_sizes(struct lruvec *lruvec, enum lru_list inactive_
 }
 
 #ifdef CONFIG_LRU_GEN
-/* See ssw_gen_is_low(); of a memcg and node's @total pages @young are of the youngest generation. */
+/* See ssw_gen_is_low(): @young of a memcg and node's @total pages are of the youngest one. */
 static bool scaleswap_evict_ages(unsigned long young, unsigned long old, unsigned long total)
 {
 	return ssw_gen_is_low(young, old, total);
