@@ -34,7 +34,7 @@
 #define SSW_HEADROOM_MAX	131072
 /* Pages of a memcg's limit for each evictor that it may have at a time, as a power of two */
 #define SSW_EVICTOR_SHIFT	9
-/* What CPUs charge for later is at most this part of a limit, if they charge a page or more each */
+/* All stocks of charges together are at most this part of a limit, or a page a CPU */
 #define SSW_STOCK_PART		64
 /* How long a memcg is left alone of which nothing can be freed, at first and at most */
 #define SSW_STUCK_FIRST		(HZ / 10)
@@ -432,10 +432,14 @@ static unsigned int ssw_evict_cpus(struct mem_cgroup *memcg)
 {
 	struct lruvec *lruvec = mem_cgroup_lruvec(memcg, NODE_DATA(numa_mem_id()));
 	struct scaleswap_shards *shards = READ_ONCE(lruvec->shards);
-	unsigned int nr = shards ? READ_ONCE(shards->nr) : 1;
+	unsigned int nr;
 
+	/* None yet, or evictors run without shards: there are none to divide CPUs by. */
+	if (!shards)
+		return 1;
 	/* Several CPUs may share one. */
-	nr *= DIV_ROUND_UP(num_possible_cpus(), READ_ONCE(ssw_lru_shards));
+	nr = READ_ONCE(shards->nr) *
+	     DIV_ROUND_UP(num_possible_cpus(), READ_ONCE(ssw_lru_shards));
 	return min(nr * num_node_state(N_MEMORY), num_online_cpus());
 }
 

@@ -365,11 +365,6 @@ static inline bool ssw_gen_is_low(unsigned long young, unsigned long old, unsign
 	return young * (MIN_NR_GENS + 1) > total * MIN_NR_GENS || old * (MIN_NR_GENS + 3) < total;
 }
 
-/*
- * Ages are estimates. So if one shard's folios are not older than another's by more than this part
- * of these, an eighth, CPUs stay with their own shards, and those that have none take turns.
- */
-#define SSW_GEN_NEAR	8
 /* Of a shard with fewer pages than this a part is isolated at a time, and at least a few pages */
 #define SSW_GEN_SMALL	512U
 #define SSW_GEN_PART	64

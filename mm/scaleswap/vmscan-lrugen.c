@@ -215,6 +215,12 @@ static struct scaleswap_age *ssw_gen_looked(struct lruvec *lruvec, int type)
 	return lruvec->shard ? &lruvec->shard->size[lru].age : &lruvec->shards->age[lru];
 }
 
+/*
+ * Ages are estimates. So if one shard's folios are not older than another's by more than this part
+ * of these, an eighth, CPUs stay with their own shards, and those that have none take turns.
+ */
+#define SSW_GEN_NEAR	8
+
 /* Shards that a CPU looks at until one has folios of the oldest generation */
 #define SSW_GEN_LOOKS	4U
 
