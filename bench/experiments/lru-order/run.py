@@ -7,7 +7,7 @@ known to (order.c, README.md), on the base kernel and on this one, each with bot
 columns alternate. One case, walks, has MGLRU only: how often it walks page tables, and what it
 finds there.
 
-  bench/experiments/lru-order/run.py [--runs N] [--oom-runs N] [--cases ...] [--columns ...]
+  bench/experiments/lru-order/run.py [--runs N] [--oom-runs N] [--cases ...] [--columns ...] [--keep]
 
 Environment: BUILD; KERNEL and BASE, names of kernels that scripts/build/kernel.sh built, or
 bzImages (default test and base-test). Emulated: TCG with an instruction clock, so a busy host
@@ -114,6 +114,35 @@ def boot(script, programs, column, case, seeds):
     return runs
 
 
+def summary(runs, commands):
+    """What the file of results says of the runs, {case: {column: [run]}}."""
+    made = [r for of in runs.values() for mine in of.values() for r in mine]
+    commits = sorted({r["commit"] for r in made})
+    data = {"command": [c for of in commits for c in commands[of]],
+            "commands": {of: commands[of] for of in commits},
+            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "repository": commits,
+            "kernels": {c: " ".join([*COLUMNS[c][:2], "lru_gen=" + COLUMNS[c][2]])
+                        for c in COLUMNS if any(c in of for of in runs.values())},
+            "emulated": "QEMU TCG, -icount shift=0, 4 vCPUs, 768 MB (walks: 8, 1 GB), swap on brd"}
+    for case in runs:
+        figures = {c: [r[CASES[case]] for r in of] for c, of in runs[case].items()}
+        if case == "oom":
+            data[case] = {**{c: sum(v) for c, v in figures.items()}, "runs": max(map(len, figures.values()))}
+        elif case == "walks":
+            data[case] = {WALKS[c]: statistics.median(v) for c, v in figures.items()}
+            for key in ("young", "tables", "dropped", "swapped_in"):
+                data[case][key] = {WALKS[c]: statistics.median(r[key] for r in of) for c, of in runs[case].items()}
+            data[case]["spread"] = {WALKS[c]: [min(v), max(v)] for c, v in figures.items()}
+        else:
+            data[case] = {c: statistics.median(v) for c, v in figures.items()}
+            data[case]["spread"] = {c: [min(v), max(v)] for c, v in figures.items()}
+            if case == "file_and_anon":
+                data[case]["later"] = {c: statistics.median(r["later"] for r in of) for c, of in runs[case].items()}
+    data["runs"] = runs
+    return data
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--runs", type=int, default=5, metavar="N", help="boots of a case and column")
@@ -122,6 +151,7 @@ def main():
     ap.add_argument("--jobs", type=int, default=1, metavar="N", help="guests at once")
     ap.add_argument("--cases", default=":".join(CASES), help="separated by colons")
     ap.add_argument("--columns", default=":".join(DEFAULT), help="separated by colons")
+    ap.add_argument("--keep", action="store_true", help="keep what --out has of other cases and columns")
     ap.add_argument("--out", default=f"{ROOT}/bench/results/lru-order.json", metavar="FILE")
     o = ap.parse_args()
     cases, columns = o.cases.split(":"), o.columns.split(":")
@@ -146,28 +176,21 @@ def main():
             for (c, case, _), new in zip(todo, pool.map(lambda job: boot(script, tmp, *job), todo)):
                 runs[case].setdefault(c, []).extend(new)
                 print(f"{case} {c}: {[r[CASES[case]] for r in new]}", flush=True)
-    data = {"command": " ".join(["bench/experiments/lru-order/run.py", *sys.argv[1:]]),
-            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "repository": subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], text=True,
-                                         stdout=subprocess.PIPE).stdout.strip(),
-            "kernels": {c: " ".join([*COLUMNS[c][:2], "lru_gen=" + COLUMNS[c][2]])
-                        for c in [*columns, *WALKS]},
-            "emulated": "QEMU TCG, -icount shift=0, 4 vCPUs, 768 MB (walks: 8, 1 GB), swap on brd"}
-    for case in cases:
-        figures = {c: [r[CASES[case]] for r in of] for c, of in runs[case].items()}
-        if case == "oom":
-            data[case] = {**{c: sum(v) for c, v in figures.items()}, "runs": o.oom_runs}
-        elif case == "walks":
-            data[case] = {WALKS[c]: statistics.median(v) for c, v in figures.items()}
-            for key in ("young", "tables", "dropped", "swapped_in"):
-                data[case][key] = {WALKS[c]: statistics.median(r[key] for r in of) for c, of in runs[case].items()}
-            data[case]["spread"] = {WALKS[c]: [min(v), max(v)] for c, v in figures.items()}
-        else:
-            data[case] = {c: statistics.median(v) for c, v in figures.items()}
-            data[case]["spread"] = {c: [min(v), max(v)] for c, v in figures.items()}
-            if case == "file_and_anon":
-                data[case]["later"] = {c: statistics.median(r["later"] for r in of) for c, of in runs[case].items()}
-    data["runs"] = runs
+    commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], text=True,
+                            stdout=subprocess.PIPE).stdout.strip()
+    commands = {commit: [" ".join(["bench/experiments/lru-order/run.py", *sys.argv[1:]])]}
+    for of in runs.values():
+        for made in of.values():
+            for run in made:
+                run["commit"] = commit
+    if o.keep:
+        with open(o.out) as f:
+            old = json.load(f)
+        for case, of in old["runs"].items():
+            runs[case] = {**of, **runs.get(case, {})}
+        for of, ran in old["commands"].items():
+            commands[of] = sorted({*ran, *commands.get(of, [])})
+    data = summary(runs, commands)
     with open(o.out, "w") as f:
         json.dump(data, f, indent=1)
         f.write("\n")
