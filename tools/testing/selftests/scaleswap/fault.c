@@ -155,22 +155,11 @@ SSW_BODY(fault, ways)
 
 static int trace_start(void)
 {
-	char pid[16];
-	int ret;
+	static const char *const events[] = { "scaleswap/scaleswap_read", "block/block_rq_issue", NULL };
 
-	snprintf(pid, sizeof(pid), "%d", getpid());
-	ssw_write(SSW_TRACE "tracing_on", "0");
-	ssw_write(SSW_TRACE "buffer_size_kb", "4096");
-	ssw_trace_empty(SSW_TRACE "set_event_pid");
-	ret = ssw_write(SSW_TRACE "set_event_pid", pid);
-	if (!ret)
-		ret = ssw_write(SSW_TRACE "events/scaleswap/scaleswap_read/enable", "1");
-	if (!ret)
-		ret = ssw_write(SSW_TRACE "events/block/block_rq_issue/enable", "1");
 	/* Not in all configurations; where block_rq_issue comes from, too. */
 	ssw_write(SSW_TRACE "events/nvme/nvme_setup_cmd/enable", "1");
-	ssw_trace_empty(SSW_TRACE "trace");
-	return ret ? ret : ssw_write(SSW_TRACE "tracing_on", "1");
+	return ssw_trace_start(events);
 }
 
 /* Sums over all faults of a trace; counted in faults unless said otherwise. */

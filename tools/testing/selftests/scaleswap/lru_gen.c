@@ -477,17 +477,13 @@ struct isolated {
 
 static int isolate_start(void)
 {
-	char pid[16];
+	static const char *const events[] = {
+		"vmscan/mm_vmscan_lru_isolate",
+		"vmscan/mm_vmscan_lru_shrink_inactive",
+		NULL,
+	};
 
-	snprintf(pid, sizeof(pid), "%d", getpid());
-	ssw_write(SSW_TRACE "tracing_on", "0");
-	ssw_write(SSW_TRACE "buffer_size_kb", "1024");
-	ssw_trace_empty(SSW_TRACE "set_event_pid");
-	ssw_trace_empty(SSW_TRACE "trace");
-	return ssw_write(SSW_TRACE "set_event_pid", pid) ?:
-	       ssw_write(SSW_TRACE "events/vmscan/mm_vmscan_lru_isolate/enable", "1") ?:
-	       ssw_write(SSW_TRACE "events/vmscan/mm_vmscan_lru_shrink_inactive/enable", "1") ?:
-	       ssw_write(SSW_TRACE "tracing_on", "1");
+	return ssw_trace_start(events);
 }
 
 static int isolate_read(struct isolated *r)

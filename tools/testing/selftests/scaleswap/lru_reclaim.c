@@ -15,18 +15,14 @@ SSW_FIXTURE(lru_reclaim, 0)
 
 static int trace_start(void)
 {
-	char pid[16];
+	static const char *const events[] = {
+		"vmscan/mm_vmscan_memcg_reclaim_begin",
+		"vmscan/mm_vmscan_lru_shrink_active",
+		"vmscan/mm_vmscan_lru_shrink_inactive",
+		NULL,
+	};
 
-	snprintf(pid, sizeof(pid), "%d", getpid());
-	ssw_write(SSW_TRACE "tracing_on", "0");
-	ssw_write(SSW_TRACE "buffer_size_kb", "4096");
-	ssw_trace_empty(SSW_TRACE "set_event_pid");
-	ssw_trace_empty(SSW_TRACE "trace");
-	return ssw_write(SSW_TRACE "set_event_pid", pid) ?:
-	       ssw_write(SSW_TRACE "events/vmscan/mm_vmscan_memcg_reclaim_begin/enable", "1") ?:
-	       ssw_write(SSW_TRACE "events/vmscan/mm_vmscan_lru_shrink_active/enable", "1") ?:
-	       ssw_write(SSW_TRACE "events/vmscan/mm_vmscan_lru_shrink_inactive/enable", "1") ?:
-	       ssw_write(SSW_TRACE "tracing_on", "1");
+	return ssw_trace_start(events);
 }
 
 /* The pages that this process' reclaim scanned on a node, by the trace. */

@@ -435,6 +435,25 @@ void ssw_trace_empty(const char *path)
 		close(fd);
 }
 
+/* Trace what this process does, by events such as "vmscan/mm_vmscan_lru_isolate"; NULL is the last. */
+int ssw_trace_start(const char *const *events)
+{
+	char buf[128];
+	int ret;
+
+	snprintf(buf, sizeof(buf), "%d", getpid());
+	ssw_write(SSW_TRACE "tracing_on", "0");
+	ssw_write(SSW_TRACE "buffer_size_kb", "4096");
+	ssw_trace_empty(SSW_TRACE "set_event_pid");
+	ssw_trace_empty(SSW_TRACE "trace");
+	ret = ssw_write(SSW_TRACE "set_event_pid", buf);
+	for (; !ret && *events; events++) {
+		snprintf(buf, sizeof(buf), SSW_TRACE "events/%s/enable", *events);
+		ret = ssw_write(buf, "1");
+	}
+	return ret ?: ssw_write(SSW_TRACE "tracing_on", "1");
+}
+
 void ssw_trace_stop(void)
 {
 	ssw_write(SSW_TRACE "tracing_on", "0");

@@ -97,6 +97,7 @@ uint64_t ssw_random(uint64_t *state);
 int ssw_log_from_here(void);
 int ssw_splats(int fd);
 void ssw_trace_empty(const char *path);
+int ssw_trace_start(const char *const *events);
 void ssw_trace_stop(void);
 
 #endif /* SSW_UTIL_H */
