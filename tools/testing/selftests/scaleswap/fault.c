@@ -155,7 +155,11 @@ SSW_BODY(fault, ways)
 
 static int trace_start(void)
 {
-	static const char *const events[] = { "scaleswap/scaleswap_read", "block/block_rq_issue", NULL };
+	static const char *const events[] = {
+		"scaleswap/scaleswap_read",
+		"block/block_rq_issue",
+		NULL,
+	};
 
 	/* Not in all configurations; where block_rq_issue comes from, too. */
 	ssw_write(SSW_TRACE "events/nvme/nvme_setup_cmd/enable", "1");

@@ -435,7 +435,10 @@ void ssw_trace_empty(const char *path)
 		close(fd);
 }
 
-/* Trace what this process does, by events such as "vmscan/mm_vmscan_lru_isolate"; NULL is the last. */
+/*
+ * Trace what this process does, by events such as "vmscan/mm_vmscan_lru_isolate"; NULL is the
+ * last one.
+ */
 int ssw_trace_start(const char *const *events)
 {
 	char buf[128];
