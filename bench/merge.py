@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Puts runs that bench/parallel.py made with several --out into one file of results.
+"""Puts runs that one program made with several --out into one file of results.
 
   bench/merge.py FILE NEW...
 
-FILE may be there: a run of a NEW file takes the place of its runs of the same kernel, load, number
-of CPUs, seed, T and Q, and what else is in FILE stays. The commits and commands that FILE names
-are those of the runs that it then has; a NEW file is the work of one command.
+FILE may be there, and what no NEW file has stays in it. Files of bench/parallel.py: a run takes the
+place of that of the same kernel, load, number of CPUs, seed, T and Q, and FILE then names the
+commits and commands of its runs alone; a NEW file is the work of one command. Files of the part
+`locks` of bench/scale.py: all rounds of a kernel and number of CPUs take the place of those that
+were there. Runs of before they named their commit are of any that FILE names.
 """
 import json
 import os
@@ -45,6 +47,22 @@ def merged(files):
     return {"meta": meta, "runs": runs}
 
 
+def merged_locks(files):
+    """The same for locks.json."""
+    runs, metas = {}, [f["meta"] for f in files]
+    for f in files:
+        rounds = {}
+        for run in f["runs"]:
+            rounds.setdefault((run["kernel"], run["cpus"]), []).append(run)
+        runs.update(rounds)
+    every = lambda key: sorted({v for m in metas for v in m[key]})
+    meta = {**metas[0], "date": max(m["date"] for m in metas), "begun": min(m["begun"] for m in metas),
+            "command": every("command"), "repository": every("repository"), "accel": every("accel"),
+            "notes": list(dict.fromkeys(n for m in metas for n in m["notes"])),
+            "kernels": metas[-1]["kernels"], "columns": {c: v for m in metas for c, v in m["columns"].items()}}
+    return s.locks_record(meta, [r for rounds in runs.values() for r in rounds])
+
+
 def main():
     if len(sys.argv) < 3 or sys.argv[1].startswith("-"):
         print(__doc__, file=sys.stderr)
@@ -55,7 +73,9 @@ def main():
         with open(name) as f:
             files.append(json.load(f))
     s.OUT = os.path.dirname(os.path.abspath(out))
-    s.write_json(os.path.basename(out), merged(files), ["runs"])
+    locks = files[0]["meta"].get("part") == "locks"
+    rec = (merged_locks if locks else merged)(files)
+    s.write_json(os.path.basename(out), rec, [k for k in rec if k != "meta"])
     return 0
 
 

@@ -556,11 +556,17 @@ def fault_counts(runs):
     return out
 
 
+def locks_record(m, runs):
+    """What locks.json is to have, by its runs."""
+    runs = sorted(runs, key=lambda r: (r["cpus"], r["round"]))
+    return {"meta": m, "table5": table5(runs), "lru_lock": lru_lock(runs), "faults": fault_counts(runs), "runs": runs}
+
+
 def result_locks(p, kernels, rows, m):
     runs = []
     for column, cpus, nr, row in rows:
         r = row["result"]
-        runs.append({"kernel": column, "cpus": cpus, "pages": r["pages"], "round": nr, "locks": r["locks"],
+        runs.append({"kernel": column, "commit": row["repository"], "cpus": cpus, "pages": r["pages"], "round": nr, "locks": r["locks"],
                      "pages_out": r["pages_out"], "pages_in": r["pages_in"], "seconds": r["seconds"],
                      "faults": {k: r["vmstat"].get(k, 0) for k in FAULTS}, "all_wait_us": r.get("all_wait_us"),
                      "accel": r["accel"], "drives": r["drives"], "workload": r["workload"],
@@ -578,8 +584,7 @@ def result_locks(p, kernels, rows, m):
         "time (two, on the host's two); locks that put the waiter to sleep are among `other locks`",
         "lru_lock: contentions and microseconds for a million pages swapped; ratios of these to the base kernel's",
         "faults: for the same accesses in the same order, in ratios to the base kernel's run of the same round"]
-    runs.sort(key=lambda r: (r["cpus"], r["round"]))
-    rec = {"meta": m, "table5": table5(runs), "lru_lock": lru_lock(runs), "faults": fault_counts(runs), "runs": runs}
+    rec = locks_record(m, runs)
     write_json("locks.json", rec, [k for k in rec if k != "meta"])
     for l in rec["table5"]:
         print(f"{l['kernel']:6} {l['cpus']} CPUs, share of their time: " + ", ".join(

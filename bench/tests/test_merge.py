@@ -34,6 +34,23 @@ class Merge(unittest.TestCase):
         self.assertEqual(sorted(got["meta"]["columns"]), ["core", "on"])
         self.assertEqual(got["meta"]["kernels"]["test"]["sha256"], ["a", "b"])
 
+    def test_all_rounds_of_a_kernel_are_replaced(self):
+        def locks(commit, *runs):
+            meta = {"date": commit, "begun": commit, "command": [commit], "repository": [commit], "accel": [], "notes": [],
+                    "kernels": {commit: {}}, "columns": {}}
+            return {"meta": meta, "runs": [
+                {"kernel": k, "cpus": n, "round": r, "pages": 1000000, "accel": "", "all_wait_us": None,
+                 "faults": {f: 1 for f in merge.s.FAULTS}, "locks": {"lru_lock": {"contentions": v, "wait_us": v}}}
+                for k, n, r, v in runs]}
+
+        got = merge.merged_locks([locks("a", ("base", 4, 0, 8), ("base", 16, 0, 1), ("base", 16, 1, 2), ("on", 16, 0, 3)),
+                                  locks("b", ("base", 16, 0, 40))])
+        self.assertEqual([(r["kernel"], r["cpus"], r["locks"]["lru_lock"]["contentions"]) for r in got["runs"]],
+                         [("base", 4, 8), ("base", 16, 40), ("on", 16, 3)])
+        self.assertEqual([(l["kernel"], l["cpus"], l["over_base"]) for l in got["lru_lock"]],
+                         [("base", 4, 1), ("base", 16, 1), ("on", 16, 3 / 40)])
+        self.assertEqual((got["meta"]["repository"], got["meta"]["kernels"]), (["a", "b"], {"b": {}}))
+
 
 if __name__ == "__main__":
     unittest.main()

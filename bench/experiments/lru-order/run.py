@@ -158,6 +158,12 @@ def main():
     for name, known in [(c, CASES) for c in cases] + [(c, COLUMNS) for c in columns]:
         if name not in known:
             ap.error(f"'{name}' is none of {', '.join(known)}")
+    if o.keep:
+        # before anything is measured: an hour is lost if it cannot be read
+        with open(o.out) as f:
+            old = json.load(f)
+        if not old.get("commands"):
+            ap.error(f"{o.out} does not say which command made its runs: measure all anew")
     runs = {case: {} for case in cases}
     with tempfile.TemporaryDirectory() as tmp:
         script = os.path.join(tmp, "guest.sh")
@@ -184,8 +190,6 @@ def main():
             for run in made:
                 run["commit"] = commit
     if o.keep:
-        with open(o.out) as f:
-            old = json.load(f)
         for case, of in old["runs"].items():
             runs[case] = {**of, **runs.get(case, {})}
         for of, ran in old["commands"].items():
