@@ -13,7 +13,8 @@
  * does not interrupt other CPUs. For memcgs:
  *
  * - A charge that leaves less than the headroom below memory.max or memory.high queues the memcg,
- *   and wakes an evictor. The evictor goes on until there is twice as much room, or a batch more.
+ *   and wakes an evictor. The evictor goes on until there is half as much room more, or 64 pages
+ *   or a batch: ssw_headroom_end().
  * - The less of the headroom is left, the more evictors there are for the memcg; all that it may
  *   have, when half is left.
  * - A charge at the limit waits, for evict/wait_ms at most. Then there are as many evictors as the
@@ -21,8 +22,8 @@
  *   CPU first; so they are about as near to these as the tasks would be.
  * - A task that waited charges %SWAP_CLUSTER_MAX pages, what it would have reclaimed by itself, and
  *   one is woken for as many pages that are freed. Or each page would have a wait and a wakeup.
- * - CPUs stock fewer charges of a small memcg than else: ssw_charge_batch(). Or most of the room
- *   would be in their stocks.
+ * - CPUs stock fewer charges of a small memcg than else, and fewer where nobody waits:
+ *   ssw_charge_batch(). Or most of the room would be in their stocks.
  * - A memcg of which evictors can free nothing is left alone for a while: it is stuck. Nobody waits
  *   for it then. It is not stuck while an evictor has writes of it under way that took too long for
  *   their batch: reclaim by tasks would only give that device more to do.

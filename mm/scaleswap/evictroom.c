@@ -32,10 +32,12 @@
 #define SSW_HEADROOM_MIN	16
 #define SSW_HEADROOM_FIRST	8192
 #define SSW_HEADROOM_MAX	131072
+/* Pages that evictors make room for beyond the headroom at least, if it has as many */
+#define SSW_BEYOND_MIN		64
 /* Pages of a memcg's limit for each evictor that it may have at a time, as a power of two */
 #define SSW_EVICTOR_SHIFT	9
-/* All stocks of charges together are at most this part of a limit, or a page a CPU */
-#define SSW_STOCK_PART		64
+/* All stocks of charges together are at most this part of the headroom, or a page a CPU */
+#define SSW_STOCK_PART		2
 /* How long a memcg is left alone of which nothing can be freed, at first and at most */
 #define SSW_STUCK_FIRST		(HZ / 10)
 #define SSW_STUCK_MAX		(4 * HZ)
@@ -78,6 +80,24 @@ unsigned int ssw_headroom(unsigned int headroom, unsigned long limit, bool more)
 	if (more)
 		return clamp(2 * headroom, least, most);
 	return clamp(headroom - headroom / 8, least, most);
+}
+
+/**
+ * ssw_headroom_end - compute how far below a limit evictors end
+ * @headroom: how far below it they begin
+ *
+ * It is half of that more. That is what they evict each time, so it is not less than 64 pages, if
+ * the headroom has as many; 1 MB is enough. A limit of 16 MB or more thus has at most three 64ths
+ * free.
+ *
+ * Context: any.
+ * Return: pages.
+ */
+unsigned long ssw_headroom_end(unsigned int headroom)
+{
+	unsigned int more = clamp(headroom / 2, SSW_BEYOND_MIN, SSW_BATCH_PAGES);
+
+	return headroom + min(headroom, more);
 }
 
 /* The headroom of a memcg, also if it never had any or its limit was changed */
@@ -123,7 +143,6 @@ unsigned long ssw_evict_over(struct scaleswap_evict_target *t)
 {
 	struct mem_cgroup *memcg = ssw_evict_memcg_of(t);
 	unsigned long limit, usage;
-	unsigned int headroom;
 
 	if (ssw_evict_is_node(t))
 		return ssw_node_over(t->nid);
@@ -131,8 +150,7 @@ unsigned long ssw_evict_over(struct scaleswap_evict_target *t)
 	usage = page_counter_read(&memcg->memory);
 	if (!limit)
 		return 0;
-	headroom = ssw_evict_headroom(memcg, limit);
-	limit -= headroom + min(headroom, SSW_BATCH_PAGES);
+	limit -= ssw_headroom_end(ssw_evict_headroom(memcg, limit));
 	return usage > limit ? usage - limit : 0;
 }
 
@@ -191,7 +209,7 @@ static unsigned long ssw_evict_room(struct mem_cgroup *memcg)
 {
 	unsigned long limit = ssw_evict_limit(memcg);
 
-	return min(SWAP_CLUSTER_MAX, 2 * ssw_evict_headroom(memcg, limit));
+	return min(SWAP_CLUSTER_MAX, ssw_headroom_end(ssw_evict_headroom(memcg, limit)));
 }
 
 /* Wake as many tasks as there are batches in pages that were freed, if there is room for one. */
@@ -409,22 +427,21 @@ void ssw_evict_request(struct scaleswap_evict_target *t)
 
 /**
  * ssw_charge_batch - compute how many pages a CPU charges at a time
- * @limit: the limit, in pages; 0 if there is none
+ * @headroom: how far below the limit evictors begin, in pages
  * @cpus: CPUs that use memory below the limit
  *
  * What is charged and not used yet is in a stock of the CPU. At a limit there is nothing to stock:
  * each charge finds the limit, and then is for one page. Where evictors leave room below it, each
  * CPU would always have up to %MEMCG_CHARGE_BATCH pages. With many CPUs that is a large part of a
- * small limit. So it is a 64th, all CPUs together.
+ * small limit. So it is half of the headroom, all CPUs together: more where tasks have waited, so
+ * that many CPUs charge often, and little elsewhere.
  *
  * Context: any.
  * Return: pages, from 1 to %MEMCG_CHARGE_BATCH.
  */
-unsigned int ssw_charge_batch(unsigned long limit, unsigned int cpus)
+unsigned int ssw_charge_batch(unsigned int headroom, unsigned int cpus)
 {
-	if (!limit)
-		return MEMCG_CHARGE_BATCH;
-	return clamp(limit / SSW_STOCK_PART / max(cpus, 1U), 1UL, MEMCG_CHARGE_BATCH);
+	return clamp(headroom / SSW_STOCK_PART / max(cpus, 1U), 1U, MEMCG_CHARGE_BATCH);
 }
 
 /* About how many CPUs use memory of a memcg: as many as have a shard here, on each node */
@@ -460,7 +477,8 @@ unsigned int __scaleswap_charge_batch(struct mem_cgroup *memcg)
 	for (; memcg && !mem_cgroup_is_root(memcg); memcg = parent_mem_cgroup(memcg)) {
 		limit = ssw_evict_limit(memcg);
 		if (limit)
-			batch = min(batch, ssw_charge_batch(limit, ssw_evict_cpus(memcg)));
+			batch = min(batch, ssw_charge_batch(ssw_evict_headroom(memcg, limit),
+							    ssw_evict_cpus(memcg)));
 	}
 	return batch;
 }

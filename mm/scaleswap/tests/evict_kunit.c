@@ -45,22 +45,41 @@ static void ssw_test_headroom_follows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_headroom(16, 512, true), 16);
 }
 
-/* All stocks are at most a 64th of the limit, or a page each. */
-static void ssw_test_charge_batch(struct kunit *test)
+/*
+ * Evictors evict as much as is worth the flush of TLBs each time, and leave no more free than
+ * programs count on that have a limit: test_memcg_swap_max_peak wants 94 % of it.
+ */
+static void ssw_test_headroom_end(struct kunit *test)
 {
 	unsigned long limit;
-	unsigned int cpus;
+	unsigned int h, i;
 
-	KUNIT_EXPECT_EQ(test, ssw_charge_batch(0, 64), MEMCG_CHARGE_BATCH);
-	KUNIT_EXPECT_EQ(test, ssw_charge_batch(LONG_MAX / PAGE_SIZE, 1), MEMCG_CHARGE_BATCH);
-	KUNIT_EXPECT_EQ(test, ssw_charge_batch(1 << 18, 64), MEMCG_CHARGE_BATCH);
-	KUNIT_EXPECT_EQ(test, ssw_charge_batch(1 << 17, 64), MEMCG_CHARGE_BATCH / 2);
-	KUNIT_EXPECT_EQ(test, ssw_charge_batch(512, 0), 8);
-	for (limit = 256; limit < 1UL << 24; limit += limit / 8) {
+	KUNIT_EXPECT_EQ(test, ssw_headroom_end(16), 32);
+	KUNIT_EXPECT_EQ(test, ssw_headroom_end(64), 128);
+	KUNIT_EXPECT_EQ(test, ssw_headroom_end(100), 164);
+	KUNIT_EXPECT_EQ(test, ssw_headroom_end(240), 360);
+	KUNIT_EXPECT_EQ(test, ssw_headroom_end(131072), 131072 + SSW_BATCH_PAGES);
+	for (limit = 4096; limit < 1UL << 24; limit += limit / 8) {
+		h = ssw_headroom(0, limit, false);
+		for (i = 0; i < 8; i++, h = ssw_headroom(h, limit, true))
+			KUNIT_ASSERT_LE(test, ssw_headroom_end(h), limit * 3 / 64);
+	}
+}
+
+/* All stocks are at most half of the headroom, or a page each. */
+static void ssw_test_charge_batch(struct kunit *test)
+{
+	unsigned int cpus, h;
+
+	KUNIT_EXPECT_EQ(test, ssw_charge_batch(8192, 64), MEMCG_CHARGE_BATCH);
+	KUNIT_EXPECT_EQ(test, ssw_charge_batch(4096, 64), MEMCG_CHARGE_BATCH / 2);
+	KUNIT_EXPECT_EQ(test, ssw_charge_batch(131072, 1), MEMCG_CHARGE_BATCH);
+	KUNIT_EXPECT_EQ(test, ssw_charge_batch(16, 0), 8);
+	KUNIT_EXPECT_EQ(test, ssw_charge_batch(16, 64), 1);
+	for (h = 16; h <= 131072; h += h / 8) {
 		for (cpus = 1; cpus <= 4096; cpus *= 2) {
-			KUNIT_ASSERT_GE(test, ssw_charge_batch(limit, cpus), 1);
-			KUNIT_ASSERT_LE(test, ssw_charge_batch(limit, cpus) * cpus,
-					max(limit / 64, (unsigned long)cpus));
+			KUNIT_ASSERT_GE(test, ssw_charge_batch(h, cpus), 1);
+			KUNIT_ASSERT_LE(test, ssw_charge_batch(h, cpus) * cpus, max(h / 2, cpus));
 		}
 	}
 }
@@ -124,6 +143,7 @@ static void ssw_test_node_waiting(struct kunit *test)
 static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_headroom_first),
 	KUNIT_CASE(ssw_test_headroom_follows),
+	KUNIT_CASE(ssw_test_headroom_end),
 	KUNIT_CASE(ssw_test_charge_batch),
 	KUNIT_CASE(ssw_test_evictors),
 	KUNIT_CASE(ssw_test_who_waits),
