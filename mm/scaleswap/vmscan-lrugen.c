@@ -19,6 +19,7 @@
  * - Otherwise one that has such folios, by turns.
  * - Of a small shard it takes a few, ssw_gen_share(), and then chooses again, until it has taken a
  *   batch. Or a batch would be all that the shard has in that generation, old and new.
+ * - A shard that is locked is left for another one, if there is one.
  * - When no shard has any, the oldest generation ends, in all shards at the same time.
  */
 
@@ -235,19 +236,26 @@ static unsigned int ssw_gen_tail_age(struct lruvec *lruvec, int type)
 	return min_t(u32, INT_MAX, ssw_lru_gen_age(lruvec->shard, gen, type));
 }
 
+/* Check whether a shard has folios of the oldest generation, and nobody is busy with it. */
+static bool ssw_gen_is_ready(struct lruvec *mlruvec, struct lruvec *l, int type)
+{
+	return ssw_gen_is_oldest(mlruvec, l, type) && !spin_is_locked(&l->lru_lock);
+}
+
 /*
  * Advance *@cursor, over @tries shards at most, to the next one other than @mine that has folios of
- * the oldest generation. Return NULL if there is none.
+ * the oldest generation, and is not locked unless @wait is set. Return NULL if there is none.
  */
 static struct lruvec *ssw_gen_turn(struct lruvec *mlruvec, struct lruvec *mine,
-				   u16 *cursor, unsigned int tries, int type)
+				   u16 *cursor, unsigned int tries, int type, bool wait)
 {
 	struct lruvec *l = ssw_gen_lruvec(mlruvec, READ_ONCE(*cursor));
 	bool found;
 
 	do {
 		l = ssw_lru_after(mlruvec, mlruvec->shards, l);
-		found = l != mine && ssw_gen_is_oldest(mlruvec, l, type);
+		found = l != mine && (wait ? ssw_gen_is_oldest(mlruvec, l, type) :
+				      ssw_gen_is_ready(mlruvec, l, type));
 	} while (!found && --tries);
 	/* Lost updates do not matter: the cursor only has to go round. */
 	WRITE_ONCE(*cursor, ssw_lru_number(l));
@@ -280,8 +288,9 @@ static struct lruvec *ssw_gen_oldest(struct lruvec *mlruvec, struct lruvec *turn
 }
 
 /*
- * Choose the shard to evict folios of a type from; @mine is this CPU's, or NULL. Return NULL if the
- * oldest generation has none.
+ * Choose the shard to evict folios of a type from; @mine is this CPU's, or NULL. Return NULL if no
+ * shard has any of the oldest generation, but for those that are locked. Who holds such a lock
+ * evicts from there, mostly: so it is the turn of another shard.
  *
  * Look at one other shard, round-robin, and at the oldest one of those that were looked at before.
  * If there is none to compare with, look at all.
@@ -292,12 +301,13 @@ static struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
 	struct lruvec *turn, *other = ssw_gen_lruvec(mlruvec, READ_ONCE(looked->other));
 	unsigned int nr = READ_ONCE(mlruvec->shards->nr);
 
-	if (other && (other == mine || !ssw_gen_is_oldest(mlruvec, other, type)))
+	if (other && (other == mine || !ssw_gen_is_ready(mlruvec, other, type)))
 		other = NULL;
-	if (mine && !ssw_gen_is_oldest(mlruvec, mine, type))
+	if (mine && !ssw_gen_is_ready(mlruvec, mine, type))
 		mine = NULL;
 	turn = ssw_gen_turn(mlruvec, mine, &looked->cursor,
-			    mine || other ? min(nr + 1, SSW_GEN_LOOKS) : nr + 1, type);
+			    mine || other ? min(nr + 1, SSW_GEN_LOOKS) : nr + 1, type,
+			    false);
 	if (turn && !mine && !other)
 		turn = ssw_gen_oldest(mlruvec, turn, type);
 	if (turn && turn != other && (!other || !ssw_gen_is_older(other, turn, type))) {
@@ -338,10 +348,9 @@ static int ssw_gen_evict(struct lruvec *mlruvec, struct scan_control *sc, int sw
 	if (get_nr_gens(mlruvec, type) == MIN_NR_GENS)
 		return 0;
 	while (left > 0 && vain <= nr) {
-		if (!vain)
-			l = ssw_gen_begin(mlruvec, mine, looked, type);
-		else
-			l = ssw_gen_turn(mlruvec, NULL, &looked->cursor, nr + 1, type);
+		l = vain ? NULL : ssw_gen_begin(mlruvec, mine, looked, type);
+		if (!l)
+			l = ssw_gen_turn(mlruvec, NULL, &looked->cursor, nr + 1, type, true);
 		if (!l)
 			break;
 		if (own != UINT_MAX && l != mine)
