@@ -372,6 +372,29 @@ static int ssw_gen_evict(struct lruvec *mlruvec, struct scan_control *sc, int sw
 	return sum ?: ssw_gen_advance(mlruvec, swappiness);
 }
 
+/*
+ * Count what evict_folios() has freed, if it has no folios to put back in @folios: it need not lock
+ * the lruvec for that. Of a small shard it takes a few at a time, and evictors hold these instead.
+ * Return false if it has to lock.
+ */
+static bool scaleswap_evict_none_back(struct lruvec *lruvec, struct scan_control *sc,
+				      const struct list_head *folios, int type, int reclaimed,
+				      const struct reclaim_stat *stat)
+{
+	const struct lru_gen_mm_walk *walk = current->reclaim_state->mm_walk;
+	enum vm_event_item item = PGSTEAL_KSWAPD + reclaimer_offset();
+
+	/* What a walk has counted goes to a lruvec's generations under its lock. */
+	if (!scaleswap_lru_is_shard(lruvec) || !list_empty(folios) || (walk && walk->batched))
+		return false;
+	mod_lruvec_state(lruvec, PGDEMOTE_KSWAPD + reclaimer_offset(), stat->nr_demoted);
+	if (!cgroup_reclaim(sc))
+		count_vm_events(item, reclaimed);
+	count_memcg_events(lruvec_memcg(lruvec), item, reclaimed);
+	count_vm_events(PGSTEAL_ANON + type, reclaimed);
+	return true;
+}
+
 /* Isolate folios of a type from one shard, and count them in statistics at once. */
 static int scaleswap_scan_folios(struct lruvec *lruvec, struct scan_control *sc, int type, int tier,
 				 struct list_head *list)
@@ -433,6 +456,13 @@ static inline bool scaleswap_max_seq_lags(struct lruvec *lruvec, unsigned long s
 
 static inline void scaleswap_lru_gen_change(struct lruvec *lruvec, bool enabled)
 {
+}
+
+static inline bool scaleswap_evict_none_back(struct lruvec *lruvec, struct scan_control *sc,
+					     const struct list_head *folios, int type,
+					     int reclaimed, const struct reclaim_stat *stat)
+{
+	return false;
 }
 
 static int scaleswap_scan_folios(struct lruvec *lruvec, struct scan_control *sc, int type, int tier,

@@ -505,6 +505,8 @@ MUTANTS = {
     "gen-takes-all": ("mm/scaleswap/vmscan-lrugen.c", "	return ssw_gen_share(pages);",
                       "	return MIN_LRU_BATCH;", "lrugen/lru_gen.*"),
     "gen-takes-a-part": ("mm/scaleswap/vmscan-lrugen.c", "		left -= min(scanned, share);", "		left = 0;", "lrugen/lru_gen.*"),
+    "gen-frees-uncounted": ("mm/scaleswap/vmscan-lrugen.c", "	count_memcg_events(lruvec_memcg(lruvec), item, reclaimed);", "	;",
+                            "lrugen/lru_gen.counts*"),
     "gen-share-of-nothing": ("mm/scaleswap/internal.h", "max(pages / SSW_GEN_PART, SSW_GEN_FEW)", "(pages / SSW_GEN_PART)", "kunit/*"),
     "gen-looks-at-one": ("mm/scaleswap/vmscan-lrugen.c", "	if (turn && turn != other && (!other || !ssw_gen_is_older(other, turn, type))) {",
                      "	if (turn && !other) {", "lrugen/*"),

@@ -469,6 +469,52 @@ SSW_BODY(lru_gen, types_end_together)
 	EXPECT_EQ(0, ssw_write(GEN, was ? "y" : "n"));
 }
 
+/*
+ * Reclaim that frees all that it has isolated does not lock the shard again. What it has freed is
+ * counted nevertheless.
+ */
+SSW_BODY(lru_gen, counts_without_the_lock)
+{
+	const long files = 400, wanted = 300;
+	const int file = 910;
+	struct ssw_areas areas;
+	bool was = ssw_generations();
+	long long gone, group, all;
+	struct mate m[2];
+	int cpu[2];
+
+	NEED_GENERATIONS();
+	NEED_TWO(cpu[0], cpu[1]);
+	NEED_AREAS(&areas);
+	ASSERT_EQ(0, ssw_write(GEN, "y"));
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 0; i < 2; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], 100, false));
+		ASSERT_EQ(0, tell_all(&m[i], STAMP, i));
+		ASSERT_EQ(0, tell(&m[i], FILE_NEW, 0, files, file + i));
+	}
+	gone = cg(GROUP, "memory.stat", "file");
+	group = cg(GROUP, "memory.stat", "pgsteal");
+	all = ssw_vmstat("pgsteal_file");
+	cg_reclaim_as(GROUP, wanted, 0);
+	EXPECT_TRUE(stats_caught_up());
+	gone = (gone - cg(GROUP, "memory.stat", "file")) / SSW_PAGE;
+	group = cg(GROUP, "memory.stat", "pgsteal") - group;
+	all = ssw_vmstat("pgsteal_file") - all;
+	TH_LOG("%lld pages of the files gone, %lld reclaimed of the group, %lld of all", gone, group, all);
+	EXPECT_LE(wanted, gone);
+	/* And pages of programs */
+	EXPECT_LE(gone, group);
+	EXPECT_LE(gone, all);
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
+		EXPECT_EQ(0, mate_end(&m[i]));
+		unlink(ssw_file(file + i));
+	}
+	group_ends(_metadata);
+	EXPECT_EQ(0, ssw_write(GEN, was ? "y" : "n"));
+}
+
 /* Anonymous pages that this process' reclaim isolated, by the trace */
 struct isolated {
 	long most;		/* at a time */
