@@ -6,12 +6,13 @@
  *   order CASE SEED
  *
  * Each case has a cgroup v2 group at its limit, with process A on CPU 0, which makes the pressure,
- * and process B on CPU 1. Each page has a stamp that is checked whenever the page is used. Prints a
+ * and process B on CPU 1; in a crowd A makes others on more CPUs. Each page has a stamp that is checked whenever the page is used. Prints a
  * line of JSON. See README.md for the cases.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -567,6 +568,82 @@ static void moves_a(void)
 	shared->in = swapped_in() - shared->in;
 }
 
+/*
+ * One process on each of 16 CPUs, with as many pages. All use some of theirs at the same time, and
+ * then wait for each other. A counts.
+ */
+#define CROWD	16
+#define MEMBER	400
+
+static pthread_barrier_t *barrier;
+
+static void meet(void)
+{
+	int err = pthread_barrier_wait(barrier);
+
+	if (err && err != PTHREAD_BARRIER_SERIAL_THREAD)
+		die("barrier");
+}
+
+static void member(int cpu, char *p, bool skew, long turns)
+{
+	long uses = skew || cpu % 2 ? 32 : 4;
+
+	for (long s = 0; s < turns; s++) {
+		for (long i = 0; i < uses; i++)
+			check(p, skew ? skewed(MEMBER) : random_below(MEMBER));
+		meet();
+	}
+}
+
+static void crowd(bool skew, long turns)
+{
+	pthread_barrierattr_t attr;
+	int cpu;
+	char *p;
+
+	barrier = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (barrier == MAP_FAILED || pthread_barrierattr_init(&attr) ||
+	    pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED) ||
+	    pthread_barrier_init(barrier, &attr, CROWD))
+		die("barrier");
+	for (cpu = CROWD - 1; cpu; cpu--) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			die("fork");
+		if (!pid)
+			break;
+	}
+	if (cpu) {
+		/* A has statistics made. */
+		stats = -1;
+		lcg += cpu;
+		enter(cpu);
+	}
+	p = map(MEMBER);
+	stamp(p, 0, MEMBER);
+	meet();
+	if (!cpu)
+		shared->in = swapped_in();
+	member(cpu, p, skew, turns);
+	if (cpu)
+		exit(0);
+	shared->in = swapped_in() - shared->in;
+	while (wait(NULL) > 0)
+		;
+}
+
+static void crowd_uneven_a(void)
+{
+	crowd(false, 500);
+}
+
+static void crowd_skewed_a(void)
+{
+	crowd(true, 500);
+}
+
 static const struct {
 	const char *name;
 	long limit;
@@ -585,6 +662,9 @@ static const struct {
 	{ "skewed", 10240, skewed_a, skewed_b, true, true },
 	{ "uneven", 10240, uneven_a, uneven_b, true, true },
 	{ "moves", 10240, moves_a, moves_b, false, true },
+	{ "crowd_uneven", 4000, crowd_uneven_a, moves_b, false, true },
+	{ "crowd_skewed", 4000, crowd_skewed_a, moves_b, false, true },
+	{ "crowd_small", 2500, crowd_uneven_a, moves_b, false, true },
 };
 
 int main(int argc, char **argv)

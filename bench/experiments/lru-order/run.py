@@ -45,7 +45,8 @@ WALKS = {"core-mglru": "one list", "noevict-mglru": "shards", "base-mglru": "bas
 # What of a run is the case's figure
 CASES = {"oom": "kills", "turnover": "were_out", "file_and_anon": "swapped_in", "idle_first": "swapped_in",
          "idle_first_less": "swapped_in", "inactive_first": "swapped_in", "stream": "were_out", "loops": "swapped_in",
-         "skewed": "swapped_in", "uneven": "swapped_in", "moves": "swapped_in", "walks": "walks"}
+         "skewed": "swapped_in", "uneven": "swapped_in", "moves": "swapped_in", "walks": "walks",
+         "crowd_uneven": "swapped_in", "crowd_skewed": "swapped_in", "crowd_small": "swapped_in"}
 ICOUNT = "-icount shift=0,sleep=off -cpu max,-rdrand,-rdseed -rtc base=2026-01-01,clock=vm"
 
 GUEST = r"""#!/bin/bash
@@ -97,7 +98,7 @@ done
 def boot(script, programs, column, case, seeds):
     """Boot one guest; a list of runs, one for each seed."""
     kernel, append, lru_gen = COLUMNS[column]
-    cpus, mem = ("8", 1024) if case == "walks" else ("4", 768)
+    cpus, mem = ("8", 1024) if case == "walks" else ("16", 768) if case.startswith("crowd") else ("4", 768)
     # All boots of a kernel would otherwise be the same, and so would be what boot leaves in all of them
     mem = str(mem + seeds[0] - 1)
     cmd = [f"{ROOT}/scripts/guest/boot.py", "--kernel", kernel, "--cpus", cpus, "--mem", mem, "--accel", "tcg",
@@ -124,7 +125,7 @@ def summary(runs, commands):
             "repository": commits,
             "kernels": {c: " ".join([*COLUMNS[c][:2], "lru_gen=" + COLUMNS[c][2]])
                         for c in COLUMNS if any(c in of for of in runs.values())},
-            "emulated": "QEMU TCG, -icount shift=0, 4 vCPUs, 768 MB (walks: 8, 1 GB), swap on brd"}
+            "emulated": "QEMU TCG, -icount shift=0, 4 vCPUs, 768 MB (walks: 8, 1 GB; crowd: 16), swap on brd"}
     for case in runs:
         figures = {c: [r[CASES[case]] for r in of] for c, of in runs[case].items()}
         if case == "oom":
