@@ -434,7 +434,8 @@ void ssw_evict_request(struct scaleswap_evict_target *t)
  * each charge finds the limit, and then is for one page. Where evictors leave room below it, each
  * CPU would always have up to %MEMCG_CHARGE_BATCH pages. With many CPUs that is a large part of a
  * small limit. So it is half of the headroom, all CPUs together: more where tasks have waited, so
- * that many CPUs charge often, and little elsewhere.
+ * that many CPUs charge often, and little elsewhere. What a task charges that has just waited,
+ * %SWAP_CLUSTER_MAX pages, may be more.
  *
  * Context: any.
  * Return: pages, from 1 to %MEMCG_CHARGE_BATCH.

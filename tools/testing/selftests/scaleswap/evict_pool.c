@@ -163,7 +163,7 @@ SSW_BODY(evict_pool, before_the_limit)
 	 * What else is charged besides page tables, and what a CPU charges in advance, is less
 	 * than the headroom.
 	 */
-	const long max = 32768, headroom = max / 256, tables = max / 512;
+	const long max = 32768, headroom = max / 256, tables = max / 512, end = headroom * 3 / 2;
 	struct ssw_areas areas;
 	struct ways_out w;
 	long long now = 0;
@@ -177,16 +177,16 @@ SSW_BODY(evict_pool, before_the_limit)
 	ASSERT_TRUE(member_step(&m, STAMP));
 	ssw_for_looks(i) {
 		now = cg(GROUP, "memory.current", NULL) / SSW_PAGE;
-		if (now <= max - 2 * headroom)
+		if (now <= max - end)
 			break;
 		usleep(10000);
 	}
 	settled(_metadata);
 	now = cg(GROUP, "memory.current", NULL) / SSW_PAGE;
 	TH_LOG("%lld pages of %ld", now, max);
-	EXPECT_GE(max - 2 * headroom, now);
-	/* Twice the headroom is left, and at most a batch more is on its way. */
-	EXPECT_LE(max - 2 * headroom - 256, now);
+	EXPECT_GE(max - end, now);
+	/* Half as much more is left, and at most a batch is on its way. */
+	EXPECT_LE(max - end - 256, now);
 	EXPECT_LT(0, cg(GROUP, "memory.swap.current", NULL));
 	EXPECT_EQ(0, cg(GROUP, "memory.events", "max"));
 	w = ways_out_since(_metadata, GROUP, &w);
