@@ -473,8 +473,8 @@ MUTANTS = {
     # generations; a pattern that leaves lru_gen.turned_on out would run without them
     "gen-own-always": ("mm/scaleswap/vmscan-lrugen.c", "	if (mine && (!other || !ssw_gen_is_older(other, mine, type)))",
                        "	if (mine)", "lrugen/*"),
-    "gen-own-alone": ("mm/scaleswap/vmscan-lrugen.c", "		found = l != mine && ssw_gen_is_oldest(mlruvec, l, type);",
-                      "		found = false;", "lrugen/*"),
+    "gen-own-alone": ("mm/scaleswap/vmscan-lrugen.c", "		found = l != mine && (wait", "		found = false && (wait",
+                      "lrugen/*"),
     "gen-one-by-one": ("mm/scaleswap/vmscan-lrugen.c", "	WRITE_ONCE(*cursor, ssw_lru_number(l));\n", "", "lrugen/*"),
     "gen-first-came": ("mm/scaleswap/lrugen.c", "	return gone <= 0 ? 0 :", "	return 1 ? 0 :", "kunit/*"),
     "gen-marks-end": ("mm/scaleswap/lrugen.c", "		g->marks = i;\n		return came;", "		return came;", "kunit/*"),
