@@ -98,7 +98,7 @@ static void expect_charges(struct __test_metadata *_metadata, const char *group,
 	}
 }
 
-/* All CPUs stock a 64th of a limit at most, if tasks have waited, also of one above, or of memory.high. */
+/* All CPUs stock a 64th of a limit at most, also of one above, or of memory.high. */
 SSW_BODY(evict_stock, small_limits)
 {
 	const long limit = 2048, part = limit / 64 / 4;

@@ -501,7 +501,8 @@ SSW_BODY(lru_gen, counts_without_the_lock)
 	gone = (gone - cg(GROUP, "memory.stat", "file")) / SSW_PAGE;
 	group = cg(GROUP, "memory.stat", "pgsteal") - group;
 	all = ssw_vmstat("pgsteal_file") - all;
-	TH_LOG("%lld pages of the files gone, %lld reclaimed of the group, %lld of all", gone, group, all);
+	TH_LOG("%lld pages of the files gone, %lld reclaimed of the group, %lld of all", gone,
+	       group, all);
 	EXPECT_LE(wanted, gone);
 	/* And pages of programs */
 	EXPECT_LE(gone, group);
