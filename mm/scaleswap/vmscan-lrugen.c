@@ -271,16 +271,16 @@ static bool ssw_gen_is_older(struct lruvec *l, struct lruvec *than, int type)
 }
 
 /*
- * Look at all shards, and return the one whose next folio is the oldest; @turn if none is older
- * than that one, so that those that are equal take turns.
+ * Look at all shards that are not locked, and return the one whose next folio is the oldest; @turn if
+ * none is older than that one, so that those that are equal take turns.
  */
 static struct lruvec *ssw_gen_oldest(struct lruvec *mlruvec, struct lruvec *turn, int type)
 {
-	struct lruvec *oldest = ssw_gen_is_oldest(mlruvec, mlruvec, type) ? mlruvec : turn;
+	struct lruvec *oldest = ssw_gen_is_ready(mlruvec, mlruvec, type) ? mlruvec : turn;
 	struct scaleswap_shard *shard;
 
 	llist_for_each_entry(shard, READ_ONCE(mlruvec->shards->list.first), node) {
-		if (ssw_gen_is_oldest(mlruvec, &shard->lruvec, type) &&
+		if (ssw_gen_is_ready(mlruvec, &shard->lruvec, type) &&
 		    ssw_gen_is_older(&shard->lruvec, oldest, type))
 			oldest = &shard->lruvec;
 	}
@@ -301,22 +301,25 @@ static struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
 	struct lruvec *turn, *other = ssw_gen_lruvec(mlruvec, READ_ONCE(looked->other));
 	unsigned int nr = READ_ONCE(mlruvec->shards->nr);
 
-	if (other && (other == mine || !ssw_gen_is_ready(mlruvec, other, type)))
+	if (other && (other == mine || !ssw_gen_is_oldest(mlruvec, other, type)))
 		other = NULL;
-	if (mine && !ssw_gen_is_ready(mlruvec, mine, type))
+	if (mine && !ssw_gen_is_oldest(mlruvec, mine, type))
 		mine = NULL;
 	turn = ssw_gen_turn(mlruvec, mine, &looked->cursor,
-			    mine || other ? min(nr + 1, SSW_GEN_LOOKS) : nr + 1, type,
-			    false);
+			    mine || other ? min(nr + 1, SSW_GEN_LOOKS) : nr + 1, type, false);
 	if (turn && !mine && !other)
 		turn = ssw_gen_oldest(mlruvec, turn, type);
 	if (turn && turn != other && (!other || !ssw_gen_is_older(other, turn, type))) {
 		other = turn;
 		WRITE_ONCE(looked->other, ssw_lru_number(turn));
 	}
-	if (mine && (!other || !ssw_gen_is_older(other, mine, type)))
+	/* It is still the oldest that was looked at, for the next time. */
+	if (other && other != turn && spin_is_locked(&other->lru_lock))
+		other = turn;
+	if (mine && !spin_is_locked(&mine->lru_lock) &&
+	    (!other || !ssw_gen_is_older(other, mine, type)))
 		return mine;
-	return other;
+	return other ?: ssw_gen_turn(mlruvec, mine, &looked->cursor, nr + 1, type, false);
 }
 
 /* How many folios to isolate from a lruvec at a time. One shard alone is as a single list. */

@@ -6,8 +6,8 @@
  *   order CASE SEED
  *
  * Each case has a cgroup v2 group at its limit, with process A on CPU 0, which makes the pressure,
- * and process B on CPU 1; in a crowd A makes others on more CPUs. Each page has a stamp that is checked whenever the page is used. Prints a
- * line of JSON. See README.md for the cases.
+ * and process B on CPU 1; in a crowd A makes others on more CPUs. Each page has a stamp that is
+ * checked whenever the page is used. Prints a line of JSON. See README.md for the cases.
  */
 #define _GNU_SOURCE
 #include <errno.h>
