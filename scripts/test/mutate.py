@@ -471,8 +471,8 @@ MUTANTS = {
     "lru-active-invisible": ("mm/scaleswap/vmscan-lru.c", "	if (!r->shards || !left)\n		return;", "	if (1)\n		return;",
                              "lru/lru_reclaim.active_shards*"),
     # generations; a pattern that leaves lru_gen.turned_on out would run without them
-    "gen-own-always": ("mm/scaleswap/vmscan-lrugen.c", "	if (mine && (!other || !ssw_gen_is_older(other, mine, type)))",
-                       "	if (mine)", "lrugen/*"),
+    "gen-own-always": ("mm/scaleswap/vmscan-lrugen.c", "	    (!other || !ssw_gen_is_older(other, mine, type)))",
+                       "	    true)", "lrugen/*"),
     "gen-own-alone": ("mm/scaleswap/vmscan-lrugen.c", "		found = l != mine && (wait", "		found = false && (wait",
                       "lrugen/*"),
     "gen-one-by-one": ("mm/scaleswap/vmscan-lrugen.c", "	WRITE_ONCE(*cursor, ssw_lru_number(l));\n", "", "lrugen/*"),
