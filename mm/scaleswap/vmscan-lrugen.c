@@ -271,8 +271,8 @@ static bool ssw_gen_is_older(struct lruvec *l, struct lruvec *than, int type)
 }
 
 /*
- * Look at all shards that are not locked, and return the one whose next folio is the oldest; @turn if
- * none is older than that one, so that those that are equal take turns.
+ * Look at all shards that are not locked, and return the one whose next folio is the oldest; @turn
+ * if none is older than that one, so that those that are equal take turns.
  */
 static struct lruvec *ssw_gen_oldest(struct lruvec *mlruvec, struct lruvec *turn, int type)
 {
