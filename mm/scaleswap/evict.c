@@ -75,6 +75,7 @@
 #include <linux/slab.h>
 #include <linux/swap.h>
 #include <linux/uaccess.h>
+#include <linux/wait_bit.h>
 
 #include "evict.h"
 #include "internal.h"
@@ -272,6 +273,43 @@ void ssw_span_wait(const struct scaleswap_span *span)
 		left = io_schedule_timeout(left);
 	}
 	__set_current_state(TASK_RUNNING);
+}
+
+/* --- walks of page tables ----------------------------------------------------------- */
+
+/**
+ * ssw_walk_wait - wait until no evictor walks page tables of a memcg and node
+ * @evictors: how many do
+ * @timeout: jiffies to wait at most
+ *
+ * Context: process context, may sleep.
+ * Return: true; false if @timeout has passed and an evictor still walks.
+ */
+bool ssw_walk_wait(atomic_t *evictors, long timeout)
+{
+	return wait_var_event_timeout(evictors, !atomic_read(evictors), timeout);
+}
+
+/**
+ * ssw_walk_leave - end an evictor's part of a walk of page tables
+ * @evictors: how many evictors walk, and this one
+ * @timeout: jiffies to wait at most
+ *
+ * Who gets to the end of the list of processes begins a generation, and all others stop where they
+ * are. Pages that they have not got to keep their accessed bits. So the next walk would take them
+ * for younger than those that others have got to. Evictors wait for each other instead. If one
+ * takes longer than @timeout, since tasks of a higher priority keep it off its CPU, the generation
+ * begins without the rest of its walk, as it does for tasks.
+ *
+ * Context: process context, may sleep.
+ */
+void ssw_walk_leave(atomic_t *evictors, long timeout)
+{
+	/* Pairs with the barrier in wait_var_event_timeout(): that sees 0, or this sees who waits. */
+	if (atomic_dec_and_test(evictors))
+		wake_up_var(evictors);
+	else
+		ssw_walk_wait(evictors, timeout);
 }
 
 /* --- debugfs ------------------------------------------------------------------------ */

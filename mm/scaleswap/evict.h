@@ -159,6 +159,8 @@ struct scaleswap_pipe {
 struct scaleswap_pipe *ssw_pipe_create(struct task_struct *task);
 void ssw_pipe_put(struct scaleswap_pipe *pipe);
 void ssw_batch_send(struct ssw_batch *batch);
+bool ssw_walk_wait(atomic_t *evictors, long timeout);
+void ssw_walk_leave(atomic_t *evictors, long timeout);
 bool ssw_batch_flushed(struct ssw_batch *batch);
 void ssw_batch_wait_flushed(struct ssw_batch *batch);
 void ssw_span_begin(struct scaleswap_span *span);
@@ -177,6 +179,9 @@ static inline struct scaleswap_span *ssw_span_current(void)
 {
 	return scaleswap_evicts() ? current->reclaim_state->pipe->span : NULL;
 }
+
+/* Jiffies that an evictor waits for others to end a walk of page tables */
+#define SSW_WALK_WAIT	HZ
 
 /* vmscan-evict.c */
 long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages);

@@ -543,6 +543,26 @@ static bool scaleswap_evict_ages(unsigned long young, unsigned long old, unsigne
 {
 	return ssw_gen_is_low(young, old, total);
 }
+
+/* Several evictors walk the page tables of a memcg and node together, a process each at a time. */
+static void scaleswap_walk_begin(struct lru_gen_mm_state *mm_state)
+{
+	if (scaleswap_evicts())
+		atomic_inc(&mm_state->evictors);
+}
+
+/* See ssw_walk_leave(). */
+static void scaleswap_walk_end(struct lru_gen_mm_state *mm_state)
+{
+	if (scaleswap_evicts())
+		ssw_walk_leave(&mm_state->evictors, SSW_WALK_WAIT);
+}
+
+/* Wait until no other evictor walks. Return false if one does nevertheless. */
+static bool scaleswap_walk_join(struct lru_gen_mm_state *mm_state)
+{
+	return !scaleswap_evicts() || ssw_walk_wait(&mm_state->evictors, SSW_WALK_WAIT);
+}
 #endif
 
 /* What an evictor is to reclaim of a memcg, or of all */
@@ -851,6 +871,21 @@ static inline bool scaleswap_evict_ages(unsigned long young, unsigned long old, 
 {
 	return false;
 }
+
+#ifdef CONFIG_LRU_GEN
+static inline void scaleswap_walk_begin(struct lru_gen_mm_state *mm_state)
+{
+}
+
+static inline bool scaleswap_walk_join(struct lru_gen_mm_state *mm_state)
+{
+	return true;
+}
+
+static inline void scaleswap_walk_end(struct lru_gen_mm_state *mm_state)
+{
+}
+#endif
 
 static inline bool scaleswap_spares_low(struct scan_control *sc)
 {

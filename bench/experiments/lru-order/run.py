@@ -148,7 +148,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--runs", type=int, default=5, metavar="N", help="boots of a case and column")
     ap.add_argument("--oom-runs", type=int, default=40, metavar="N", help="runs of oom")
-    ap.add_argument("--each", type=int, default=5, metavar="N", help="runs of oom in a boot")
+    ap.add_argument("--each", type=int, metavar="N", help="runs in a boot (default: 5 of oom, 1 of others)")
     ap.add_argument("--jobs", type=int, default=1, metavar="N", help="guests at once")
     ap.add_argument("--cases", default=":".join(CASES), help="separated by colons")
     ap.add_argument("--columns", default=":".join(DEFAULT), help="separated by colons")
@@ -175,7 +175,7 @@ def main():
             f.write(GUEST)
         todo = []
         for case in cases:
-            total, each = (o.oom_runs, o.each) if case == "oom" else (o.runs, 1)
+            total, each = (o.oom_runs, o.each or 5) if case == "oom" else (o.runs, o.each or 1)
             for first in range(0, total, each):
                 seeds = range(first + 1, min(first + each, total) + 1)
                 todo += [(c, case, seeds) for c in (WALKS if case == "walks" else columns)]

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of evictors: how many there are, and how much room they leave.
+ * KUnit tests of evictors: how many there are, how much room they leave, how they end a walk.
  */
 #include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
 #include <linux/limits.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/task.h>
 
 #include "../evict.h"
 
@@ -140,6 +144,52 @@ static void ssw_test_node_waiting(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_node_above(1 << 20, 64) - ssw_node_above(1 << 20, 0), 2048);
 }
 
+struct ssw_test_walk {
+	atomic_t evictors;
+	struct completion ended;
+};
+
+static int ssw_test_walker(void *arg)
+{
+	struct ssw_test_walk *walk = arg;
+
+	ssw_walk_leave(&walk->evictors, MAX_SCHEDULE_TIMEOUT);
+	complete(&walk->ended);
+	return 0;
+}
+
+/* Who is done with its part of a walk goes on when the other one is, too, and not before. */
+static void ssw_test_walk_together(struct kunit *test)
+{
+	struct ssw_test_walk walk = { .evictors = ATOMIC_INIT(2) };
+	struct task_struct *first;
+
+	init_completion(&walk.ended);
+	first = kthread_create(ssw_test_walker, &walk, "ssw_test_walk");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(first));
+	get_task_struct(first);
+	wake_up_process(first);
+	while (!completion_done(&walk.ended) &&
+	       (atomic_read(&walk.evictors) != 1 || READ_ONCE(first->__state) == TASK_RUNNING))
+		usleep_range(100, 200);
+	KUNIT_EXPECT_FALSE(test, completion_done(&walk.ended));
+	ssw_walk_leave(&walk.evictors, MAX_SCHEDULE_TIMEOUT);
+	wait_for_completion(&walk.ended);
+	put_task_struct(first);
+	KUNIT_EXPECT_EQ(test, atomic_read(&walk.evictors), 0);
+	KUNIT_EXPECT_TRUE(test, ssw_walk_wait(&walk.evictors, 1));
+}
+
+/* One that takes too long does not stop others for good. */
+static void ssw_test_walk_is_left(struct kunit *test)
+{
+	atomic_t evictors = ATOMIC_INIT(2);
+
+	ssw_walk_leave(&evictors, 1);
+	KUNIT_EXPECT_FALSE(test, ssw_walk_wait(&evictors, 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&evictors), 1);
+}
+
 static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_headroom_first),
 	KUNIT_CASE(ssw_test_headroom_follows),
@@ -149,6 +199,8 @@ static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_who_waits),
 	KUNIT_CASE(ssw_test_node_below_low),
 	KUNIT_CASE(ssw_test_node_waiting),
+	KUNIT_CASE(ssw_test_walk_together),
+	KUNIT_CASE(ssw_test_walk_is_left),
 	{}
 };
 
