@@ -356,9 +356,11 @@ def table_lru_order():
     for case, what in (("turnover", "that were out"), ("file_and_anon", "swapped in"),
                        ("idle_first", "swapped in"), ("idle_first_less", "swapped in"),
                        ("inactive_first", "swapped in"), ("stream", "of B that were out"), ("loops", "swapped in"),
-                       ("skewed", "swapped in"), ("uneven", "swapped in"), ("moves", "swapped in")):
+                       ("skewed", "swapped in"), ("uneven", "swapped in"), ("moves", "swapped in"),
+                       ("crowd_uneven", "swapped in"), ("crowd_small", "swapped in"), ("crowd_skewed", "swapped in")):
         if case in d:
-            rows += [[f"`{case}`: pages {what}", *[f"{n(d[case][c])} ({n(d[case]['spread'][c][0])}-{n(d[case]['spread'][c][1])})"
+            runs = max(len(of) for of in d["runs"][case].values())
+            rows += [[f"`{case}`: pages {what}" + (f", {runs} boots" if runs != 5 else ""), *[f"{n(d[case][c])} ({n(d[case]['spread'][c][0])}-{n(d[case]['spread'][c][1])})"
                                                    if c in d[case] else "" for c in columns]]]
         if case == "file_and_anon" and case in d:
             rows += [["... in the last six of twelve turns", *[figure(d["file_and_anon"]["later"], c) for c in columns]]]
