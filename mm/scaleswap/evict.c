@@ -305,7 +305,7 @@ bool ssw_walk_wait(atomic_t *evictors, long timeout)
  */
 void ssw_walk_leave(atomic_t *evictors, long timeout)
 {
-	/* Pairs with the barrier in wait_var_event_timeout(): that sees 0, or this sees who waits. */
+	/* Pairs with the barrier in wait_var_event_timeout(): that sees 0, or this who waits. */
 	if (atomic_dec_and_test(evictors))
 		wake_up_var(evictors);
 	else
