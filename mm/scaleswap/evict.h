@@ -159,8 +159,6 @@ struct scaleswap_pipe {
 struct scaleswap_pipe *ssw_pipe_create(struct task_struct *task);
 void ssw_pipe_put(struct scaleswap_pipe *pipe);
 void ssw_batch_send(struct ssw_batch *batch);
-bool ssw_walk_wait(atomic_t *evictors, long timeout);
-void ssw_walk_leave(atomic_t *evictors, long timeout);
 bool ssw_batch_flushed(struct ssw_batch *batch);
 void ssw_batch_wait_flushed(struct ssw_batch *batch);
 void ssw_span_begin(struct scaleswap_span *span);
@@ -168,6 +166,10 @@ void ssw_span_get(struct scaleswap_span *span);
 void ssw_span_put(struct scaleswap_span *span);
 bool ssw_span_done(const struct scaleswap_span *span);
 void ssw_span_wait(const struct scaleswap_span *span);
+/* Jiffies that an evictor waits for others to end a walk of page tables */
+#define SSW_WALK_WAIT	HZ
+bool ssw_walk_wait(atomic_t *evictors, long timeout);
+void ssw_walk_leave(atomic_t *evictors, long timeout);
 
 /**
  * ssw_span_current - find out for which batch this task writes
@@ -179,9 +181,6 @@ static inline struct scaleswap_span *ssw_span_current(void)
 {
 	return scaleswap_evicts() ? current->reclaim_state->pipe->span : NULL;
 }
-
-/* Jiffies that an evictor waits for others to end a walk of page tables */
-#define SSW_WALK_WAIT	HZ
 
 /* vmscan-evict.c */
 long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages);

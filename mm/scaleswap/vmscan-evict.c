@@ -558,10 +558,19 @@ static void scaleswap_walk_end(struct lru_gen_mm_state *mm_state)
 		ssw_walk_leave(&mm_state->evictors, SSW_WALK_WAIT);
 }
 
-/* Wait until no other evictor walks. Return false if one does nevertheless. */
-static bool scaleswap_walk_join(struct lru_gen_mm_state *mm_state)
+/*
+ * Wait until no evictor walks for the generation after @seq. Return false if that has begun already,
+ * or if one walks nevertheless.
+ */
+static bool scaleswap_walk_join(struct lruvec *lruvec, struct lru_gen_mm_state *mm_state,
+				unsigned long seq)
 {
-	return !scaleswap_evicts() || ssw_walk_wait(&mm_state->evictors, SSW_WALK_WAIT);
+	if (!scaleswap_evicts())
+		return true;
+	/* Who walks now does so for a later generation. */
+	if (seq != READ_ONCE(lruvec->lrugen.max_seq))
+		return false;
+	return ssw_walk_wait(&mm_state->evictors, SSW_WALK_WAIT);
 }
 #endif
 
@@ -877,7 +886,8 @@ static inline void scaleswap_walk_begin(struct lru_gen_mm_state *mm_state)
 {
 }
 
-static inline bool scaleswap_walk_join(struct lru_gen_mm_state *mm_state)
+static inline bool scaleswap_walk_join(struct lruvec *lruvec, struct lru_gen_mm_state *mm_state,
+				       unsigned long seq)
 {
 	return true;
 }
