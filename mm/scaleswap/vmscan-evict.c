@@ -559,8 +559,8 @@ static void scaleswap_walk_end(struct lru_gen_mm_state *mm_state)
 }
 
 /*
- * Wait until no evictor walks for the generation after @seq. Return false if that has begun already,
- * or if one walks nevertheless.
+ * Wait until no evictor walks for the generation after @seq. Return false if that has begun
+ * already, or if one walks nevertheless.
  */
 static bool scaleswap_walk_join(struct lruvec *lruvec, struct lru_gen_mm_state *mm_state,
 				unsigned long seq)
