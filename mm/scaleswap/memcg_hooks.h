@@ -174,6 +174,21 @@ static inline unsigned int scaleswap_charge_batch(struct mem_cgroup *memcg)
 }
 
 /**
+ * scaleswap_drains_empty - check whether stocks of charges without pages are to be drained, too
+ * @memcg: the memcg; those below it are drained as well
+ *
+ * Such a stock still has a reference to its memcg. Where a CPU stocks one or two pages, it mostly
+ * ends without any, and if it charges nothing later, a memcg that was removed would stay.
+ *
+ * Context: any. @memcg cannot go away.
+ * Return: true if @memcg is being removed.
+ */
+static inline bool scaleswap_drains_empty(struct mem_cgroup *memcg)
+{
+	return scaleswap_evict_on() && css_is_dying(&memcg->css);
+}
+
+/**
  * scaleswap_charge_reclaim - make room for a charge, by evictors or by reclaim
  * @memcg: the memcg that is at its limit
  * @nr_pages: pages to be charged

@@ -191,6 +191,8 @@ MUTANTS = {
                           "pool/evict_pool.device_stalls"),
     "pool-stocks-fill": ("mm/scaleswap/memcg_hooks.h", "	return scaleswap_evict_on() ? __scaleswap_charge_batch(memcg) : MEMCG_CHARGE_BATCH;",
                          "	return MEMCG_CHARGE_BATCH;", "pool/evict_stock.*"),
+    "pool-stocks-kept": ("mm/scaleswap/memcg_hooks.h", "	return scaleswap_evict_on() && css_is_dying(&memcg->css);",
+                         "	return false;", "pool/evict_stock.*"),
     "pool-stocks-own-limit": ("mm/scaleswap/evictroom.c", "							    ssw_evict_cpus(memcg)));\n	}",
                               "							    ssw_evict_cpus(memcg)));\n		break;\n	}",
                               "pool/evict_stock.*"),

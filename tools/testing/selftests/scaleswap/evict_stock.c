@@ -121,4 +121,52 @@ SSW_BODY(evict_stock, small_limits)
 	EXPECT_EQ(0, cg_remove(GROUP));
 }
 
+/*
+ * Have a process charge some pages on a CPU where nothing else charges any, and end on another one.
+ * Return its exit status.
+ */
+static int charge_and_leave(const char *group, int cpu, int pages)
+{
+	pid_t pid = ssw_fork();
+
+	if (!pid) {
+		char *p;
+
+		ssw_pin(cpu);
+		if (cg_move(group, getpid()))
+			_exit(9);
+		p = ssw_map(pages, false);
+		for (int i = 0; p && i < pages; i++)
+			p[i * SSW_PAGE] = 1;
+		ssw_pin(0);
+		_exit(p ? 0 : 8);
+	}
+	return ssw_join(pid);
+}
+
+/* A stock has a reference to its group, also when no pages are left in it. */
+SSW_BODY(evict_stock, removed)
+{
+	const char *key = "nr_dying_subsys_memory";
+	long long was = ssw_proc_num(SSW_CG "/cgroup.stat", key), now = 0;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "one CPU");
+	for (int pages = 1; pages <= 32; pages++) {
+		ASSERT_EQ(0, cg_make(GROUP));
+		ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", 1024 * SSW_PAGE));
+		ASSERT_EQ(0, charge_and_leave(GROUP, 1, pages));
+		/* Or pages stay that CPU 1 has not put on their lists yet. */
+		ASSERT_EQ(0, ssw_write("/proc/sys/vm/drop_caches", "1"));
+		ASSERT_EQ(0, cg_remove(GROUP));
+		ssw_for_looks(i) {
+			now = ssw_proc_num(SSW_CG "/cgroup.stat", key);
+			if (now <= was)
+				break;
+			usleep(20000);
+		}
+		ASSERT_GE(was, now) TH_LOG("a group that charged %d pages is not freed", pages);
+	}
+}
+
 TEST_HARNESS_MAIN
