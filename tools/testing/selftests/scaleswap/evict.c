@@ -255,7 +255,7 @@ SSW_BODY(evict, circulation)
 	const long pages = 6000, some = 2000, more = 8000;
 	struct ssw_areas areas;
 	struct utsname system;
-	long long given, most;
+	long long given, most, few;
 	struct member m;
 	char *p;
 
@@ -269,6 +269,8 @@ SSW_BODY(evict, circulation)
 	p = ssw_map(3 * more, false);
 	ASSERT_NE(NULL, p);
 	most = 8 * free_lists(1, "batch");
+	/* What kernel threads of CPU 1 take meanwhile, it may get, too. */
+	few = most / 4;
 	ASSERT_EQ(0, ssw_write(EVICT "circulate", "1"));
 	use_up(_metadata, p, more, most);
 	given = given_by(_metadata, 0, some);
@@ -277,10 +279,9 @@ SSW_BODY(evict, circulation)
 	} else {
 		EXPECT_LT(0, given);
 	}
-	EXPECT_GE(most, given);
+	EXPECT_GE(most + few, given);
 	EXPECT_LE(0, free_lists(1, "count"));
-	/* It has taken few since, if any. */
-	EXPECT_GE(most / 4, given_by(_metadata, 0, some));
+	EXPECT_GE(few, given_by(_metadata, 0, some));
 	ASSERT_TRUE(member_step(&m, CHECK));
 	ASSERT_EQ(0, ssw_write(EVICT "circulate", "0"));
 	use_up(_metadata, p + more * SSW_PAGE, more, most);
