@@ -166,6 +166,27 @@ void ssw_span_get(struct scaleswap_span *span);
 void ssw_span_put(struct scaleswap_span *span);
 bool ssw_span_done(const struct scaleswap_span *span);
 void ssw_span_wait(const struct scaleswap_span *span);
+/* Jiffies after a walk of page tables in which an evictor does not repeat it */
+#define SSW_WALK_NEW	2
+
+/**
+ * ssw_walk_is_new - check whether page tables were walked so recently that it is of no use again
+ * @young: pages of the youngest generation, which began after the last walk
+ * @age: how long ago that was, in jiffies
+ *
+ * When nothing is left of old generations, and a walk finds that all pages are young, two
+ * generations have to begin before any can be evicted. While a task ages, its process does not run.
+ * With an evictor it does, and a second walk looks at its page tables, which are all old now. That
+ * would leave the filter of the next walk empty, which then does not look at them at all.
+ *
+ * Context: any.
+ * Return: true if the generation is hardly older than that, and no page has come to it.
+ */
+static inline bool ssw_walk_is_new(unsigned long young, unsigned long age)
+{
+	return young < SWAP_CLUSTER_MAX && age <= SSW_WALK_NEW;
+}
+
 /* Jiffies that an evictor waits for others to end a walk of page tables */
 #define SSW_WALK_WAIT	HZ
 bool ssw_walk_wait(atomic_t *evictors, long timeout);

@@ -544,6 +544,28 @@ static bool scaleswap_evict_ages(unsigned long young, unsigned long old, unsigne
 	return ssw_gen_is_low(young, old, total);
 }
 
+static unsigned long lru_gen_size(struct lruvec *lruvec, int gen, int type);
+
+/* See ssw_walk_is_new(). */
+static noinline bool ssw_has_walked(struct lruvec *lruvec, struct lru_gen_mm_state *mm_state)
+{
+	int type, gen = lru_gen_from_seq(READ_ONCE(lruvec->lrugen.max_seq));
+	unsigned long young = 0, began = READ_ONCE(lruvec->lrugen.timestamps[gen]);
+
+	/* A hint: one that begins a walk now may find that it began for nothing. */
+	if (!scaleswap_evicts() || atomic_read(&mm_state->evictors))
+		return false;
+	for (type = 0; type < ANON_AND_FILE; type++)
+		young += lru_gen_size(lruvec, gen, type);
+	return ssw_walk_is_new(young, jiffies - began);
+}
+
+/* Check whether an evictor is to begin a generation without a walk of page tables. */
+static bool scaleswap_has_walked(struct lruvec *lruvec, struct lru_gen_mm_state *mm_state)
+{
+	return scaleswap_evict_on() && ssw_has_walked(lruvec, mm_state);
+}
+
 /* Several evictors walk the page tables of a memcg and node together, a process each at a time. */
 static void scaleswap_walk_begin(struct lru_gen_mm_state *mm_state)
 {
@@ -882,6 +904,11 @@ static inline bool scaleswap_evict_ages(unsigned long young, unsigned long old, 
 }
 
 #ifdef CONFIG_LRU_GEN
+static inline bool scaleswap_has_walked(struct lruvec *lruvec, struct lru_gen_mm_state *mm_state)
+{
+	return false;
+}
+
 static inline void scaleswap_walk_begin(struct lru_gen_mm_state *mm_state)
 {
 }

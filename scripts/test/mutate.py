@@ -175,6 +175,8 @@ MUTANTS = {
                        "	     0))", "evict/evict.fewer*"),
     "pool-ages-soon": ("mm/scaleswap/vmscan-evict.c", "	return ssw_gen_is_low(young, old, total);",
                        "	return young * MIN_NR_GENS > total || old * (MIN_NR_GENS + 2) < total;", "lrugen/lru_gen.*"),
+    "pool-walk-again": ("mm/scaleswap/evict.h", "	return young < SWAP_CLUSTER_MAX && age <= SSW_WALK_NEW;", "	return false;",
+                        "kunit/*"),
     "pool-old-sizes": ("mm/scaleswap/vmscan-evict.c", "	if (!scaleswap_evicts() || !scaleswap_is_leaf(lruvec_memcg(lruvec)))", "	if (1)",
                        "lru/lru_reclaim.evictor*"),
     "pool-all-wait": ("mm/scaleswap/evictroom.c", "		   (high || nr_pages <= SWAP_CLUSTER_MAX)) {",

@@ -190,6 +190,16 @@ static void ssw_test_walk_is_left(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&evictors), 1);
 }
 
+/* A walk right after another one is of no use. */
+static void ssw_test_walk_is_new(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, ssw_walk_is_new(0, 0));
+	KUNIT_EXPECT_TRUE(test, ssw_walk_is_new(SWAP_CLUSTER_MAX - 1, SSW_WALK_NEW));
+	/* Pages have come since, or time has passed in which pages may have been used. */
+	KUNIT_EXPECT_FALSE(test, ssw_walk_is_new(SWAP_CLUSTER_MAX, 0));
+	KUNIT_EXPECT_FALSE(test, ssw_walk_is_new(0, SSW_WALK_NEW + 1));
+}
+
 static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_headroom_first),
 	KUNIT_CASE(ssw_test_headroom_follows),
@@ -201,6 +211,7 @@ static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_node_waiting),
 	KUNIT_CASE(ssw_test_walk_together),
 	KUNIT_CASE(ssw_test_walk_is_left),
+	KUNIT_CASE(ssw_test_walk_is_new),
 	{}
 };
 
