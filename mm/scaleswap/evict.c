@@ -80,6 +80,8 @@
 #include "evict.h"
 #include "internal.h"
 
+#include <trace/events/scaleswap.h>
+
 DEFINE_STATIC_KEY_FALSE(scaleswap_evict_key);
 
 /* For tests: how long an evictor waits until it sends a flush. CPUs use old entries meanwhile. */
@@ -283,11 +285,15 @@ void ssw_span_wait(const struct scaleswap_span *span)
  * @timeout: jiffies to wait at most
  *
  * Context: process context, may sleep.
- * Return: true; false if @timeout has passed and an evictor still walks.
+ * Return: true; false if @timeout has passed and an evictor still walks, which is counted.
  */
 bool ssw_walk_wait(atomic_t *evictors, long timeout)
 {
-	return wait_var_event_timeout(evictors, !atomic_read(evictors), timeout);
+	bool good = wait_var_event_timeout(evictors, !atomic_read(evictors), timeout);
+
+	if (!good)
+		ssw_fallback(raw_smp_processor_id(), SSW_FB_EVICT_WALK, 0);
+	return good;
 }
 
 /**
@@ -305,8 +311,11 @@ bool ssw_walk_wait(atomic_t *evictors, long timeout)
  */
 void ssw_walk_leave(atomic_t *evictors, long timeout)
 {
+	int others = atomic_dec_return(evictors);
+
+	trace_scaleswap_evict_walk(others);
 	/* Pairs with the barrier in wait_var_event_timeout(): that sees 0, or this who waits. */
-	if (atomic_dec_and_test(evictors))
+	if (!others)
 		wake_up_var(evictors);
 	else
 		ssw_walk_wait(evictors, timeout);

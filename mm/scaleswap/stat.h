@@ -156,7 +156,11 @@
 	/* the same, as this charge may not wait for others */		\
 	X(EVICT_UNFIT, evict_unfit)					\
 	/* the same, as the task was killed while it waited */		\
-	X(EVICT_KILLED, evict_killed)
+	X(EVICT_KILLED, evict_killed)					\
+	/* an evictor begins a generation though another one still walks	\
+	 * page tables for it						\
+	 */								\
+	X(EVICT_WALK, evict_walk)
 
 #define SSW_STAT_ENUM(_item, _name)	SSW_##_item,
 #define SSW_FB_ENUM(_item, _name)	SSW_FB_##_item,

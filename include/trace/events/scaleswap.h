@@ -106,6 +106,24 @@ TRACE_EVENT(scaleswap_evict_wait,
 		  __entry->held, __entry->ns)
 );
 
+/* An evictor has ended its part of a walk of page tables. So many others have not, and it waits. */
+TRACE_EVENT(scaleswap_evict_walk,
+
+	TP_PROTO(int others),
+
+	TP_ARGS(others),
+
+	TP_STRUCT__entry(
+		__field(int, others)
+	),
+
+	TP_fast_assign(
+		__entry->others = others;
+	),
+
+	TP_printk("others=%d", __entry->others)
+);
+
 /* The read of a page that a fault waits for was submitted, before its readahead. */
 TRACE_EVENT(scaleswap_read,
 

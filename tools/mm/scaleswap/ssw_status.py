@@ -64,7 +64,7 @@ STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
          'deleg_frees', 'deleg_queue_max', 'reclaim_retried')
 FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap', 'no_shard',
             'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch',
-            'pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed')
+            'pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed', 'evict_walk')
 # This one counts folios, and is about LRU lists.
 NO_SHARD = 'no_shard'
 # These are about reading pages, not about slots.
@@ -80,7 +80,7 @@ EVICT = ('threads', 'cpus', 'wait_ms', 'batch', 'circulate', 'waits', 'held_wait
 EVICT_SET = ('threads', 'cpus', 'wait_ms', 'batch', 'circulate')
 CPUS = 'cpus'
 # These are about evictors.
-EVICTORS = ('pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed')
+EVICTORS = ('pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed', 'evict_walk')
 # The only one in there that is a word.
 MODE = 'mode'
 READS = 'reads_'

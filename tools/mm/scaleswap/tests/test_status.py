@@ -218,7 +218,7 @@ class Status(fake.Case):
         self.assertIn('evictors: 2 a memory node, on CPUs 0-1; tasks wait 200 ms at most; batches of 128\n', out)
         part = out[out.index('evictors, since boot'):]
         self.assertRegex(part, r'evict/waits +12\n +evict/held_waits +4\n')
-        self.assertRegex(part, r'evict_stuck +5\n.*evict_late +6\n.*evict_unfit +7\n.*evict_killed +1\n')
+        self.assertRegex(part, r'evict_stuck +5\n.*evict_late +6\n.*evict_unfit +7\n.*evict_killed +1\n.*evict_walk +4\n')
         self.assertEqual(out.count('evict_late'), 1)
         self.assertRegex(part, r'evict/flushed +3\n +evict/held +700\n +evict/freed +600\n')
         self.assertRegex(part, r'evict/put_back +100\n +evict/late +9\n +evict/given +480\n')

@@ -629,6 +629,35 @@ static long of_generation(int nid, unsigned long seq, long *all)
 	return pages;
 }
 
+/* Trace walks of page tables by this process as an evictor. */
+static int walks_start(void)
+{
+	static const char *const events[] = { "scaleswap/scaleswap_evict_walk", NULL };
+
+	return ssw_trace_start(events);
+}
+
+/* How many there were, or -errno; and how many others walked at the same time, in all */
+static long walks_read(long *others)
+{
+	FILE *f = fopen(SSW_TRACE "trace", "re");
+	char line[512];
+	long n = 0;
+
+	*others = 0;
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f)) {
+		const char *key = strstr(line, ": scaleswap_evict_walk: others=");
+
+		if (!key)
+			continue;
+		*others += labs(atol(strchr(key, '=') + 1));
+		n++;
+	}
+	return fclose(f) ? -errno : n;
+}
+
 /*
  * An evictor ages a small group when few pages are left of the oldest generation, as a task does,
  * not when all of these are gone: then it would have evicted some that are used.
@@ -638,7 +667,7 @@ SSW_BODY(lru_gen, evictors_age_in_time)
 	/* Nothing of it is scanned at the default priority, and a bit at the next one. */
 	const long each = 900, batch = 32;
 	bool was = ssw_generations();
-	long old = 0, all, seq, node;
+	long old = 0, all, seq, node, others;
 	struct ssw_areas areas;
 	struct mate m[4];
 	char val[48];
@@ -665,10 +694,15 @@ SSW_BODY(lru_gen, evictors_age_in_time)
 	ASSERT_EQ(0, stat(SSW_CG "/" GROUP, &st));
 	snprintf(val, sizeof(val), "%lu %ld", (unsigned long)st.st_ino, batch);
 	seq = youngest(node);
+	EXPECT_EQ(0, walks_start());
 	for (long left = 4 * each; left > 0 && youngest(node) == seq; left -= batch) {
 		old = of_generation(node, seq - 2, &all);
 		EXPECT_EQ(0, ssw_write(EVICT, val));
 	}
+	ssw_trace_stop();
+	/* Only it walks, and nobody waits. */
+	EXPECT_LT(0, walks_read(&others));
+	EXPECT_EQ(0, others);
 	TH_LOG("aged when %ld of %ld pages were of the oldest generation", old, all);
 	EXPECT_LT(seq, youngest(node));
 	/* Two thirds are young then, but for a batch or two. */
