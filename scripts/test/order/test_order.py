@@ -9,7 +9,6 @@ names (default: test).
 """
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -34,12 +33,13 @@ class Order(unittest.TestCase):
     def test_idle_pages_go_first(self):
         """Turnover: of 34,944 pages, few are in swap before the process frees them.
 
-        Of 21 runs four had more than 4,000, the median was 128. Five with evictors that age as soon as
-        they find little had 5,800 or more. So it is the median that is small.
+        21 runs had 0 to 446. Five with evictors that age as soon as they find little had 5,800 or more.
+        Of those that walked page tables again for the second of two generations, one run in seven had
+        3,300 or more.
         """
         runs = runs_of("turnover", 13)
         self.assertEqual(len(runs), 13)
-        self.assertLess(statistics.median(r["were_out"] for r in runs), 3000, runs)
+        self.assertLess(max(r["were_out"] for r in runs), 3000, runs)
 
     def test_the_oldest_shard_goes_first(self):
         """Idle pages of one shard go before pages in use of another: no page in use comes back.
