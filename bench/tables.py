@@ -289,14 +289,17 @@ def table_read_ops():
 # --- tests and long runs ----------------------------------------------------------------
 
 def table_upstream():
-    d = data("upstream-selftests.json")
     keys = ("passed", "failed", "skipped")
-    rows = [[KERNELS[k], *[n(t[key]) for key in keys]] for k, t in d["totals"].items()]
-    out = markdown(["the base kernel's own selftests", *keys], rows)
-    for what, lines in (("Cases that differ", d["differences"]), ("Cases that vary from run to run", d["flaky"])):
-        names = sorted({f"`{l['program']}`: {l['case']}" for l in lines})
-        out += ["", f"{what}: {'; '.join(names) or 'none'}."]
-    return out + [f"Verdict of the comparison: {d['verdict']}."] + source("upstream-selftests.json")
+    out = []
+    for name, lru in (("upstream-selftests.json", "active and inactive lists"), ("upstream-mglru.json", "MGLRU")):
+        d = data(name)
+        rows = [[KERNELS[k.removesuffix("-mglru")], *[n(t[key]) for key in keys]] for k, t in d["totals"].items()]
+        out += ([""] if out else []) + markdown([f"the base kernel's own selftests, {lru}", *keys], rows)
+        for what, lines in (("Cases that differ", d["differences"]), ("Cases that vary from run to run", d["flaky"])):
+            names = sorted({f"`{l['program']}`: {l['case']}" for l in lines})
+            out += ["", f"{what}: {'; '.join(names) or 'none'}."]
+        out += [f"Verdict of the comparison: {d['verdict']}."] + source(name)
+    return out
 
 
 RUN_COUNTERS = {"soak": ("verified", "pages verified"), "churn": ("workloads", "workloads"),

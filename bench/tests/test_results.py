@@ -105,10 +105,10 @@ def fault():
     return out | {f"{100 * sum(take('direct')) / sum(take('base')):.1f}", "3"}
 
 
-def upstream():
-    d = data("upstream-selftests.json")
+def upstream(name="upstream-selftests.json"):
+    d = data(name)
     assert d["verdict"] == "pass"
-    return {n(v) for kernel in ("base", "on") for v in d["totals"][kernel].values()}
+    return {n(v) for t in d["totals"].values() for v in t.values()}
 
 
 def soak():
@@ -124,7 +124,7 @@ def soak():
 FIGURES = {
     "locks.json": locks, "locks-own-group.json": own_group, "instructions.json": instructions,
     "table6.json": table6, "throughput.json": throughput, "fault.json": fault,
-    "upstream-selftests.json": upstream,
+    "upstream-selftests.json": upstream, "upstream-mglru.json": lambda: upstream("upstream-mglru.json"),
     "long-runs.json": soak,
 }
 
