@@ -362,9 +362,12 @@ def table_lru_order():
                        ("skewed", "swapped in"), ("uneven", "swapped in"), ("moves", "swapped in"),
                        ("crowd_uneven", "swapped in"), ("crowd_small", "swapped in"), ("crowd_skewed", "swapped in")):
         if case in d:
-            runs = max(len(of) for of in d["runs"][case].values())
-            rows += [[f"`{case}`: pages {what}" + (f", {runs} boots" if runs != 5 else ""), *[f"{n(d[case][c])} ({n(d[case]['spread'][c][0])}-{n(d[case]['spread'][c][1])})"
-                                                   if c in d[case] else "" for c in columns]]]
+            boots = {c: len(of) for c, of in d["runs"][case].items()}
+            usual = min(boots.values())
+            # a column with more boots than the others says so
+            cells = [f"{n(d[case][c])} ({n(d[case]['spread'][c][0])}-{n(d[case]['spread'][c][1])}"
+                     + (f"; {boots[c]} boots)" if boots[c] != usual else ")") if c in d[case] else "" for c in columns]
+            rows += [[f"`{case}`: pages {what}" + (f", {usual} boots" if usual != 5 else ""), *cells]]
         if case == "file_and_anon" and case in d:
             rows += [["... in the last six of twelve turns", *[figure(d["file_and_anon"]["later"], c) for c in columns]]]
     w = d["walks"]
