@@ -176,12 +176,12 @@ void ssw_span_wait(const struct scaleswap_span *span);
  *
  * When nothing is left of old generations, and a walk finds that all pages are young, two
  * generations have to begin before any can be evicted. While a task ages, its process does not run.
- * With an evictor it does, and a second walk looks at its page tables, which are all old now. That
- * would leave the filter of the next walk empty, which then does not look at them at all. Without
- * the second walk, the next one has no filter, and looks at all of them.
+ * With an evictor it does, and a second walk looks at its page tables again, and finds nothing young.
+ * That would leave the filter of the next walk empty, which then does not look at them at all.
+ * Without the second walk, the next one has no filter, and looks at all of them.
  *
  * Context: any.
- * Return: true if the generation is hardly older than that, and no page has come to it.
+ * Return: true if the generation began %SSW_WALK_NEW jiffies ago at most, and has hardly any pages.
  */
 static inline bool ssw_walk_is_new(unsigned long young, unsigned long age)
 {

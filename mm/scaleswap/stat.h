@@ -157,8 +157,8 @@
 	X(EVICT_UNFIT, evict_unfit)					\
 	/* the same, as the task was killed while it waited */		\
 	X(EVICT_KILLED, evict_killed)					\
-	/* an evictor begins a generation though another one still walks	\
-	 * page tables for it						\
+	/* an evictor goes on though another one still walks page tables	\
+	 * for the same generation					\
 	 */								\
 	X(EVICT_WALK, evict_walk)
 

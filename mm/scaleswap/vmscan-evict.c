@@ -545,6 +545,7 @@ static bool scaleswap_evict_ages(unsigned long young, unsigned long old, unsigne
 }
 
 static unsigned long lru_gen_size(struct lruvec *lruvec, int gen, int type);
+static struct lru_gen_mm_list *get_mm_list(struct mem_cgroup *memcg);
 
 /* See ssw_walk_is_new(). */
 static noinline bool ssw_has_walked(struct lruvec *lruvec, struct lru_gen_mm_state *mm_state)
@@ -552,8 +553,14 @@ static noinline bool ssw_has_walked(struct lruvec *lruvec, struct lru_gen_mm_sta
 	int type, gen = lru_gen_from_seq(READ_ONCE(lruvec->lrugen.max_seq));
 	unsigned long young = 0, began = READ_ONCE(lruvec->lrugen.timestamps[gen]);
 
-	/* A hint: one that begins a walk now may find that it began for nothing. */
 	if (!scaleswap_evicts() || atomic_read(&mm_state->evictors))
+		return false;
+	/*
+	 * Only if the youngest generation began with a walk, which is over, and nobody is in the
+	 * middle of the next one. A generation without a walk leaves NULL here, so there are not
+	 * two in a row. A hint: who begins a walk right now may have begun it for nothing.
+	 */
+	if (data_race(mm_state->head) != &get_mm_list(lruvec_memcg(lruvec))->fifo)
 		return false;
 	for (type = 0; type < ANON_AND_FILE; type++)
 		young += lru_gen_size(lruvec, gen, type);

@@ -177,6 +177,7 @@ MUTANTS = {
                        "	return young * MIN_NR_GENS > total || old * (MIN_NR_GENS + 2) < total;", "lrugen/lru_gen.*"),
     "pool-walk-not-ended": ("mm/vmscan.c", "	scaleswap_walk_end(mm_state);\n", "", "lrugen/lru_gen.evictors*"),
     "pool-walk-not-begun": ("mm/vmscan.c", "	scaleswap_walk_begin(mm_state);\n", "", "lrugen/lru_gen.evictors*"),
+    "pool-walk-always": ("mm/vmscan.c", " || scaleswap_has_walked(lruvec, mm_state)", "", "lrugen/lru_gen.evictors*"),
     "pool-walk-uncounted": ("mm/scaleswap/evict.c", "	if (!good)\n		ssw_fallback", "	if (0)\n		ssw_fallback", "kunit/*"),
     "pool-walk-again": ("mm/scaleswap/evict.h", "	return young < SWAP_CLUSTER_MAX && age <= SSW_WALK_NEW;", "	return false;",
                         "kunit/*"),

@@ -106,7 +106,7 @@ TRACE_EVENT(scaleswap_evict_wait,
 		  __entry->held, __entry->ns)
 );
 
-/* An evictor has ended its part of a walk of page tables. So many others have not, and it waits. */
+/* An evictor has ended its part of a walk of page tables. It waits for others that have not. */
 TRACE_EVENT(scaleswap_evict_walk,
 
 	TP_PROTO(int others),
