@@ -176,7 +176,7 @@ void ssw_span_wait(const struct scaleswap_span *span);
  *
  * When nothing is left of old generations, and a walk finds that all pages are young, two
  * generations have to begin before any can be evicted. While a task ages, its process does not run.
- * With an evictor it does, and a second walk looks at its page tables again, and finds nothing young.
+ * With an evictor it does, and a second walk looks at its page tables, and finds nothing young.
  * That would leave the filter of the next walk empty, which then does not look at them at all.
  * Without the second walk, the next one has no filter, and looks at all of them.
  *
