@@ -285,15 +285,11 @@ void ssw_span_wait(const struct scaleswap_span *span)
  * @timeout: jiffies to wait at most
  *
  * Context: process context, may sleep.
- * Return: true; false if @timeout has passed and an evictor still walks, which is counted.
+ * Return: true; false if @timeout has passed and an evictor still walks.
  */
 bool ssw_walk_wait(atomic_t *evictors, long timeout)
 {
-	bool good = wait_var_event_timeout(evictors, !atomic_read(evictors), timeout);
-
-	if (!good)
-		ssw_fallback(raw_smp_processor_id(), SSW_FB_EVICT_WALK, 0);
-	return good;
+	return wait_var_event_timeout(evictors, !atomic_read(evictors), timeout);
 }
 
 /**
@@ -308,17 +304,18 @@ bool ssw_walk_wait(atomic_t *evictors, long timeout)
  * begins without the rest of its walk, as it does for tasks.
  *
  * Context: process context, may sleep.
+ * Return: true; false if @timeout has passed and an evictor still walks.
  */
-void ssw_walk_leave(atomic_t *evictors, long timeout)
+bool ssw_walk_leave(atomic_t *evictors, long timeout)
 {
 	int others = atomic_dec_return(evictors);
 
 	trace_scaleswap_evict_walk(others);
+	if (others)
+		return ssw_walk_wait(evictors, timeout);
 	/* Pairs with the barrier in wait_var_event_timeout(): that sees 0, or this who waits. */
-	if (!others)
-		wake_up_var(evictors);
-	else
-		ssw_walk_wait(evictors, timeout);
+	wake_up_var(evictors);
+	return true;
 }
 
 /* --- debugfs ------------------------------------------------------------------------ */

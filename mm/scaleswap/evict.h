@@ -166,6 +166,7 @@ void ssw_span_get(struct scaleswap_span *span);
 void ssw_span_put(struct scaleswap_span *span);
 bool ssw_span_done(const struct scaleswap_span *span);
 void ssw_span_wait(const struct scaleswap_span *span);
+
 /* Jiffies after a walk of page tables in which an evictor does not repeat it */
 #define SSW_WALK_NEW	2
 
@@ -191,7 +192,7 @@ static inline bool ssw_walk_is_new(unsigned long young, unsigned long age)
 /* Jiffies that an evictor waits for others to end a walk of page tables */
 #define SSW_WALK_WAIT	HZ
 bool ssw_walk_wait(atomic_t *evictors, long timeout);
-void ssw_walk_leave(atomic_t *evictors, long timeout);
+bool ssw_walk_leave(atomic_t *evictors, long timeout);
 
 /**
  * ssw_span_current - find out for which batch this task writes

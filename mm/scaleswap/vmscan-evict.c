@@ -580,11 +580,19 @@ static void scaleswap_walk_begin(struct lru_gen_mm_state *mm_state)
 		atomic_inc(&mm_state->evictors);
 }
 
+/* Count that an evictor has waited for others in vain. */
+static bool ssw_walk_ended(bool good)
+{
+	if (!good)
+		ssw_fallback(raw_smp_processor_id(), SSW_FB_EVICT_WALK, 0);
+	return good;
+}
+
 /* See ssw_walk_leave(). */
 static void scaleswap_walk_end(struct lru_gen_mm_state *mm_state)
 {
 	if (scaleswap_evicts())
-		ssw_walk_leave(&mm_state->evictors, SSW_WALK_WAIT);
+		ssw_walk_ended(ssw_walk_leave(&mm_state->evictors, SSW_WALK_WAIT));
 }
 
 /*
@@ -599,7 +607,7 @@ static bool scaleswap_walk_join(struct lruvec *lruvec, struct lru_gen_mm_state *
 	/* Who walks now does so for a later generation. */
 	if (seq != READ_ONCE(lruvec->lrugen.max_seq))
 		return false;
-	return ssw_walk_wait(&mm_state->evictors, SSW_WALK_WAIT);
+	return ssw_walk_ended(ssw_walk_wait(&mm_state->evictors, SSW_WALK_WAIT));
 }
 #endif
 
