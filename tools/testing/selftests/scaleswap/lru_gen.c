@@ -2,7 +2,9 @@
 /*
  * Generations (MGLRU) of LRU shards.
  */
+#include <sched.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "lru_harness.h"
 
@@ -765,6 +767,97 @@ SSW_BODY(lru_gen, evictors_walk_once)
 		group_ends(_metadata);
 	}
 	EXPECT_GT(begun, walks);
+	EXPECT_EQ(0, ssw_write(GEN, was ? "y" : "n"));
+}
+
+/*
+ * A process that evicts once. So that it does not stay on its CPU meanwhile, it is a deadline task
+ * which has @ms milliseconds in four seconds.
+ */
+static pid_t slow_evictor(const char *what, int ms, volatile int *begins)
+{
+	/* struct sched_attr, whose header can't be had together with glibc's <sched.h> */
+	const struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} slow = { sizeof(slow), SCHED_DEADLINE, .runtime = 1000UL * 1000 * ms,
+		   .deadline = 4000UL * 1000 * 1000, .period = 4000UL * 1000 * 1000 };
+	pid_t pid = ssw_fork();
+	cpu_set_t all;
+
+	if (pid)
+		return pid;
+	/* One that may not run everywhere can't be a deadline task. */
+	*begins = ssw_online(&all) || sched_setaffinity(0, sizeof(all), &all) ||
+		  syscall(SYS_sched_setattr, 0, &slow, 0) ? -errno : 1;
+	/* It may find fewer pages than that. */
+	ssw_write(EVICT, what);
+	_exit(0);
+}
+
+/*
+ * An evictor that gets to the end of the processes waits for another one, but for a second only.
+ * Then the generation begins, and it is counted. Where the other one stops is up to the scheduler,
+ * so there are many tries.
+ */
+SSW_BODY(lru_gen, evictors_go_on_without_one)
+{
+	const long each = 4000, batch = 32, tries = 1000;
+	const struct sched_param none = { 0 };
+	const char *counter = SSW_SYS "/stats/fallback/evict_walk";
+	volatile int *begins = ssw_shared(sizeof(*begins));
+	bool was = ssw_generations();
+	long long before, waited = 0;
+	struct ssw_areas areas;
+	struct mate m[4];
+	struct stat st;
+	char val[48];
+	int cpu[4], i;
+	long node;
+	pid_t slow;
+
+	NEED_GENERATIONS();
+	NEED_FOUR(cpu);
+	NEED_AREAS(&areas);
+	if (access(GENS, W_OK) || access(EVICT, W_OK))
+		SKIP(return, "no debugfs, CONFIG_SCALESWAP_EVICTOR, or not booted with evict");
+	node = ssw_node_of(cpu[0]);
+	before = ssw_num(counter);
+	ASSERT_EQ(0, ssw_write(GEN, "y"));
+	ASSERT_EQ(0, cg_fresh());
+	for (i = 0; i < 4; i++) {
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], each, false));
+		ASSERT_EQ(0, tell(&m[i], NODE, 0, 0, node));
+		ASSERT_EQ(0, tell_all(&m[i], STAMP, i));
+	}
+	drain();
+	ASSERT_EQ(0, stat(SSW_CG "/" GROUP, &st));
+	snprintf(val, sizeof(val), "%lu %ld", (unsigned long)st.st_ino, batch);
+	for (i = 0; i < tries && !waited; i++) {
+		for (int j = 0; j < 4; j++)
+			EXPECT_EQ(0, tell_all(&m[j], CHECK, j));
+		*begins = 0;
+		slow = slow_evictor(val, 1 + i % 8, begins);
+		ASSERT_LT(0, slow);
+		while (!*begins)
+			usleep(100);
+		ASSERT_EQ(1, *begins);
+		ssw_write(EVICT, val);
+		waited = ssw_num(counter) - before;
+		/* It goes on at once. */
+		sched_setscheduler(slow, SCHED_OTHER, &none);
+		EXPECT_EQ(0, ssw_join(slow));
+	}
+	TH_LOG("%lld waited in vain, after %d tries", waited, i);
+	EXPECT_LT(0, waited);
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	group_ends(_metadata);
 	EXPECT_EQ(0, ssw_write(GEN, was ? "y" : "n"));
 }
 
