@@ -207,7 +207,7 @@ MUTANTS = {
                             "							    1));", "pool/evict_stock.*"),
     "pool-ends-at-twice": ("mm/scaleswap/evictroom.c", "	return headroom + min(headroom, more);", "	return headroom + min(headroom, SSW_BATCH_PAGES);",
                            "kunit/*"),
-    "pool-walk-alone": ("mm/scaleswap/evict.c", "	else\n		ssw_walk_wait(evictors, timeout);\n", "", "kunit/*"),
+    "pool-walk-alone": ("mm/scaleswap/evict.c", "	if (others)\n		return ssw_walk_wait(evictors, timeout);\n", "", "kunit/*"),
     "pool-stocks-without": ("mm/scaleswap/evictroom.c", "	if (!READ_ONCE(ssw_evict_threads))\n		return batch;\n", "", "pool/evict_stock.*"),
     "pool-late-scans": ("mm/scaleswap/vmscan-evict.c", "	sc.may_swap = proactive || !ssw_pipe_is_late(pipe);\n", "", "pool/evict_pool.device_stalls"),
     "pool-late-unnoticed": ("mm/scaleswap/vmscan-evict.c", "				late = true;\n", "", "pool/evict_pool.device_stalls"),
