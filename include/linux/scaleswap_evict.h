@@ -13,12 +13,15 @@
 
 #ifdef CONFIG_SCALESWAP_EVICTOR
 
+struct scaleswap_evictor;
+
 /**
  * struct scaleswap_evict_target - what evictors and their waiters know of a memcg, or of a node
  * @nid: the memory node; %NUMA_NO_NODE for a memcg
  * @late: whether some of @vain were still being written
  * @queue: in a list while there is too much of it to leave it alone, under the lock of that
  * @evictors: evictors that have it as theirs, under the same lock
+ * @woken: the evictor that was woken for it last; a hint
  * @headroom: pages below the limit at which evictors begin; 0 before that was needed, and for nodes
  * @waits: waits since @headroom was looked at
  * @stuck: jiffies until which evictors leave it alone, or 0: they could not free anything
@@ -34,6 +37,7 @@ struct scaleswap_evict_target {
 	bool late;
 	struct list_head queue;
 	unsigned int evictors;
+	const struct scaleswap_evictor *woken;
 	unsigned int headroom;
 	atomic_t waits;
 	unsigned long stuck;

@@ -14,6 +14,7 @@
 #include <linux/swap.h>
 #include <linux/time64.h>
 #include <linux/types.h>
+#include <linux/wait.h>
 
 #ifdef CONFIG_SCALESWAP_EVICTOR
 #include <asm/tlb_async.h>
@@ -23,6 +24,7 @@
 
 struct lruvec;
 struct mem_cgroup;
+struct scaleswap_evictor;
 struct task_struct;
 
 /* Batches of a pipeline: one is being filled, others are flushed or written */
@@ -246,6 +248,7 @@ struct ssw_evict_wait {
 
 /* evictroom.c */
 extern unsigned int ssw_evict_threads, ssw_evict_wait_ms;
+unsigned long ssw_evict_ino(struct scaleswap_evict_target *t);
 unsigned long ssw_evict_over(struct scaleswap_evict_target *t);
 unsigned long ssw_evict_in_flight(struct scaleswap_evict_target *t);
 bool ssw_evict_is_vain(struct scaleswap_evict_target *t);
@@ -260,7 +263,8 @@ unsigned long ssw_headroom_end(unsigned int headroom);
 unsigned int ssw_evictors_for(unsigned int most, unsigned long headroom, unsigned long left);
 unsigned int ssw_evictors_of(unsigned long limit, unsigned int threads, unsigned int nodes);
 void ssw_evict_request(struct scaleswap_evict_target *t);
-struct scaleswap_evict_target *ssw_evict_next(int nid);
+struct scaleswap_evict_target *ssw_evict_next(struct scaleswap_evictor *ev);
+void ssw_evict_give_up(struct scaleswap_evictor *ev);
 bool ssw_evict_leave(struct scaleswap_evict_target *t);
 void ssw_evict_put(struct scaleswap_evict_target *t);
 void ssw_evict_dequeue(struct scaleswap_evict_target *t);
@@ -289,11 +293,55 @@ bool ssw_node_serves(int nid, enum zone_type highest_zoneidx);
 /* evictd.c */
 /* Evictors of a node at most */
 #define SSW_EVICT_THREADS_MAX	64
+
+/**
+ * struct scaleswap_evictor - an evictor
+ * @task: the kthread, or NULL
+ * @pipe: its pipeline
+ * @wait: where it is idle
+ * @wanted: what it was woken for, until it looks for that, which is a hint, and no reference;
+ *	%SSW_EVICTOR_IDLE if it may be woken; NULL if it may not
+ * @target: what it evicts from, or NULL; a hint, as @wanted
+ * @last: what it evicted from last; a hint, too
+ * @since: when it was woken, or went on with @target, in jiffies
+ * @nid: its node
+ * @id: its number there, from 0
+ */
+struct scaleswap_evictor {
+	struct task_struct *task;
+	struct scaleswap_pipe *pipe;
+	wait_queue_head_t wait;
+	const struct scaleswap_evict_target *wanted;
+	const struct scaleswap_evict_target *target;
+	const struct scaleswap_evict_target *last;
+	unsigned long since;
+	int nid;
+	unsigned int id;
+};
+
+#define SSW_EVICTOR_IDLE	((const struct scaleswap_evict_target *)1)
+
+static inline bool ssw_evictor_is_wanted(const struct scaleswap_evict_target *wanted)
+{
+	return wanted && wanted != SSW_EVICTOR_IDLE;
+}
+
+/* Jiffies in which an evictor is to go on: real-time tasks may keep it off its CPU. */
+#define SSW_PROMPT		1
+
+static inline bool ssw_evictor_is_prompt(const struct scaleswap_evictor *ev)
+{
+	return time_before_eq(jiffies, READ_ONCE(ev->since) + SSW_PROMPT);
+}
+
 extern atomic_t ssw_evict_awake;
 extern unsigned int ssw_evict_batch;
 extern bool ssw_evict_circulate;
 extern bool ssw_evict_paused;
-void ssw_evict_wake(int nid);
+const struct scaleswap_evict_target *ssw_evictor_busy(struct scaleswap_evictor *ev);
+void ssw_evict_wake(struct scaleswap_evict_target *t);
+int ssw_evict_cpu_waits(void);
+void ssw_evict_cpu_waited(int cpu);
 int ssw_evict_set_threads(unsigned int nr);
 int ssw_evict_set_cpus(const struct cpumask *mask);
 int ssw_evict_show_cpus(char *buf);

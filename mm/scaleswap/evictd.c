@@ -18,8 +18,10 @@
  * - The less of the headroom is left, the more evictors there are for the memcg; all that it may
  *   have, when half is left.
  * - A charge at the limit waits, for evict/wait_ms at most. Then there are as many evictors as the
- *   memcg may have, and its headroom grows. Evictors run where tasks wait, and evict pages of that
- *   CPU first; so they are about as near to these as the tasks would be.
+ *   memcg may have, and its headroom grows.
+ * - Each CPU has an evictor of its own, as far as there are as many. It runs on that CPU, if no
+ *   other one is idle, and evicts pages of the CPU that it runs on first. So it is about as near to
+ *   these as the tasks would be, and takes no time from tasks that have nothing to do with it.
  * - A task that waited charges %SWAP_CLUSTER_MAX pages, what it would have reclaimed by itself, and
  *   one is woken for as many pages that are freed. Or each page would have a wait and a wakeup.
  * - CPUs stock fewer charges of a small memcg than else, and fewer where nobody waits:
@@ -39,6 +41,7 @@
  *
  * 1. A memcg or node that is queued is looked at by an evictor after that, or by each evictor that
  *    holds pages of it, once it holds none any more. So none stays queued while all evictors sleep.
+ *    If it was woken for one, and takes another, or may not run, it wakes another evictor.
  * 2. An evictor sleeps, freezes and ends with an empty pipeline only.
  * 3. A wait never counts as progress: it succeeds if there is room for the charge, or a page.
  * 4. Evictors are not stopped, nor parked, as one may be in a device. Those that are too many idle.
@@ -65,28 +68,22 @@
 #include "evict.h"
 #include "internal.h"
 
-/**
- * struct ssw_evictor - an evictor
- * @task: the kthread, or NULL
- * @pipe: its pipeline
- * @nid: its node
- * @id: its number there, from 0
- */
-struct ssw_evictor {
-	struct task_struct *task;
-	struct scaleswap_pipe *pipe;
-	int nid;
-	unsigned int id;
-};
+#include <trace/events/scaleswap.h>
 
 /**
  * struct ssw_pool - evictors of a node
- * @idle: those that wait for work
+ * @cpus: CPUs that evictors may run on; a hint
+ * @nr_cpus: CPUs of the node, at most as many as there may be evictors
+ * @cpu: these CPUs, by the number of their own evictor
+ * @idle: a bit for each evictor that waits for work; a hint
  * @evictor: all, the first %ssw_evict_threads of which may run
  */
 struct ssw_pool {
-	wait_queue_head_t idle;
-	struct ssw_evictor evictor[SSW_EVICT_THREADS_MAX];
+	struct cpumask cpus;
+	unsigned int nr_cpus;
+	unsigned int cpu[SSW_EVICT_THREADS_MAX];
+	DECLARE_BITMAP(idle, SSW_EVICT_THREADS_MAX);
+	struct scaleswap_evictor evictor[SSW_EVICT_THREADS_MAX];
 };
 
 static struct ssw_pool *ssw_pools[MAX_NUMNODES];
@@ -97,6 +94,12 @@ static DEFINE_MUTEX(ssw_evict_mutex);
 /* CPUs that the user wants evictors on; empty for those of their nodes */
 static struct cpumask ssw_evict_cpumask;
 
+/* The number of each CPU among those of its node: that of its own evictor, if there are as many */
+static DEFINE_PER_CPU(unsigned int, ssw_evict_own);
+/* Tasks that began to wait for evictors on each CPU */
+static DEFINE_PER_CPU(atomic_t, ssw_evict_waiting);
+/* CPUs that are looked at for one that is idle */
+#define SSW_SPARE_TRIES		8
 /* Evictors that are not idle */
 atomic_t ssw_evict_awake;
 unsigned int ssw_evict_batch __read_mostly = SSW_BATCH_PAGES;
@@ -107,37 +110,149 @@ bool ssw_evict_paused;
 
 /* --- evictors ------------------------------------------------------------------------ */
 
-/* Wake an evictor of a node. Return false if there is none, or none is idle. */
-static bool ssw_evict_wake_on(int nid)
+/**
+ * ssw_evictor_busy - note that an evictor is not idle any more
+ * @ev: the evictor
+ *
+ * Context: this evictor.
+ * Return: what it was woken for, see @wanted of &struct scaleswap_evictor.
+ */
+const struct scaleswap_evict_target *ssw_evictor_busy(struct scaleswap_evictor *ev)
+{
+	const struct scaleswap_evict_target *wanted = xchg(&ev->wanted, NULL);
+
+	if (wanted)
+		clear_bit(ev->id, ssw_pools[ev->nid]->idle);
+	return wanted;
+}
+
+/**
+ * ssw_evict_cpu_waits - note that a task of this CPU is about to wait for evictors
+ *
+ * That CPU may be idle then, but not for long.
+ *
+ * Context: any.
+ * Return: the CPU, for ssw_evict_cpu_waited().
+ */
+int ssw_evict_cpu_waits(void)
+{
+	int cpu = raw_smp_processor_id();
+
+	atomic_inc(per_cpu_ptr(&ssw_evict_waiting, cpu));
+	return cpu;
+}
+
+/**
+ * ssw_evict_cpu_waited - note that a task does not wait for evictors any more
+ * @cpu: from ssw_evict_cpu_waits()
+ *
+ * Context: any.
+ */
+void ssw_evict_cpu_waited(int cpu)
+{
+	atomic_dec(per_cpu_ptr(&ssw_evict_waiting, cpu));
+}
+
+/* Make an evictor busy that is idle. Return false if it is not. */
+static bool ssw_evictor_claim(struct ssw_pool *pool, struct scaleswap_evictor *ev,
+			      struct scaleswap_evict_target *t)
+{
+	if (cmpxchg(&ev->wanted, SSW_EVICTOR_IDLE, t) != SSW_EVICTOR_IDLE)
+		return false;
+	clear_bit(ev->id, pool->idle);
+	WRITE_ONCE(ev->since, jiffies);
+	WRITE_ONCE(t->woken, ev);
+	return true;
+}
+
+/*
+ * Find an evictor that is idle, and whose CPU has nothing to do, also not soon. That is a hint.
+ * Some CPUs are looked at, all over the node. Return NULL if none of these is idle.
+ */
+static struct scaleswap_evictor *ssw_evict_spare(struct ssw_pool *pool, unsigned int own,
+						 unsigned int most)
+{
+	unsigned int nr = min(READ_ONCE(pool->nr_cpus), most), step = nr / 2 + 1, i;
+
+	for (i = 1; i < nr && i <= SSW_SPARE_TRIES; i++) {
+		unsigned int id = (own + i * step) % nr, cpu = READ_ONCE(pool->cpu[id]);
+
+		if (test_bit(id, pool->idle) && cpumask_test_cpu(cpu, &pool->cpus) &&
+		    cpu_online(cpu) && idle_cpu(cpu) &&
+		    !atomic_read(per_cpu_ptr(&ssw_evict_waiting, cpu)))
+			return &pool->evictor[id];
+	}
+	return NULL;
+}
+
+/* Wake an evictor of a node for a memcg or node. Return false if none is idle. */
+static bool ssw_evict_wake_on(int nid, struct scaleswap_evict_target *t)
 {
 	struct ssw_pool *pool = READ_ONCE(ssw_pools[nid]);
+	unsigned int i, own, most = READ_ONCE(ssw_evict_threads);
+	const struct scaleswap_evict_target *busy_with;
+	struct scaleswap_evictor *ev;
 
-	/* Full barrier: pairs with that of the evictor that goes to sleep. */
-	if (!pool || !wq_has_sleeper(&pool->idle))
+	if (!pool || !most)
 		return false;
-	wake_up(&pool->idle);
-	return true;
+	/* Pairs with that of the evictor that goes to sleep. */
+	smp_mb();
+	own = raw_cpu_read(ssw_evict_own) % most;
+	ev = ssw_evict_spare(pool, own, most);
+	if (ev && ssw_evictor_claim(pool, ev, t)) {
+		wake_up(&ev->wait);
+		return true;
+	}
+	ev = &pool->evictor[own];
+	if (ssw_evictor_claim(pool, ev, t)) {
+		__wake_up_on_current_cpu(&ev->wait, TASK_NORMAL, NULL);
+		return true;
+	}
+	/*
+	 * It has it already, or looks for more to do before it sleeps. Another one would only take
+	 * time from other tasks. Pairs with the barrier in ssw_evict_next().
+	 */
+	smp_rmb();
+	busy_with = READ_ONCE(ev->target);
+	if ((!busy_with || busy_with == t) && ssw_evictor_is_prompt(ev)) {
+		WRITE_ONCE(t->woken, ev);
+		return true;
+	}
+	for_each_set_bit_wrap(i, pool->idle, most, own) {
+		ev = &pool->evictor[i];
+		if (ssw_evictor_claim(pool, ev, t)) {
+			wake_up(&ev->wait);
+			return true;
+		}
+	}
+	return false;
 }
 
 /**
  * ssw_evict_wake - wake an evictor
- * @nid: a node of which memory is needed; or %NUMA_NO_NODE, for this one if possible
+ * @t: what for: a memcg, for which it is one of this node if possible, or a node
+ *
+ * Each CPU has an evictor of its own, which runs on that CPU, unless another one is idle. If each
+ * evictor ran where the scheduler finds a CPU idle for a moment, it would be in the way of the task
+ * that waits there for its own evictor, while that one is in the way of others.
  *
  * Context: any but with a runqueue locked.
  */
-void ssw_evict_wake(int nid)
+void ssw_evict_wake(struct scaleswap_evict_target *t)
 {
-	if (ssw_evict_wake_on(nid == NUMA_NO_NODE ? numa_mem_id() : nid) || nid != NUMA_NO_NODE)
+	int nid = t->nid;
+
+	if (ssw_evict_wake_on(nid == NUMA_NO_NODE ? numa_mem_id() : nid, t) || nid != NUMA_NO_NODE)
 		return;
 	for_each_node(nid) {
-		if (ssw_evict_wake_on(nid))
+		if (ssw_evict_wake_on(nid, t))
 			return;
 	}
 }
 
 /* Evict some pages of a memcg or node. Return 0 if there was nothing to evict. */
-static unsigned long ssw_evictor_some(struct ssw_evictor *ev, struct scaleswap_evict_target *t,
-				      unsigned long nr_pages)
+static unsigned long ssw_evictor_some(struct scaleswap_evictor *ev,
+				      struct scaleswap_evict_target *t, unsigned long nr_pages)
 {
 	if (t->nid != NUMA_NO_NODE)
 		return ssw_evict_node_some(ev->pipe, t->nid, nr_pages);
@@ -149,7 +264,7 @@ static unsigned long ssw_evictor_some(struct ssw_evictor *ev, struct scaleswap_e
  * evict. If so, wait for it. Tasks that wait for the memcg or node do so for evict/wait_ms at most,
  * and then it is stuck. If there are none, it is late no longer than this evictor's writes are.
  */
-static bool ssw_evict_is_late(struct ssw_evictor *ev, struct scaleswap_evict_target *t)
+static bool ssw_evict_is_late(struct scaleswap_evictor *ev, struct scaleswap_evict_target *t)
 {
 	if (!READ_ONCE(t->late))
 		return false;
@@ -163,7 +278,7 @@ static bool ssw_evict_is_late(struct ssw_evictor *ev, struct scaleswap_evict_tar
  * Evict from a memcg or node, until it has room, or it is the turn of another one. Return false if
  * nothing could be freed.
  */
-static bool ssw_evict_until(struct ssw_evictor *ev, struct scaleswap_evict_target *t)
+static bool ssw_evict_until(struct scaleswap_evictor *ev, struct scaleswap_evict_target *t)
 {
 	unsigned long taken = 0;
 
@@ -171,6 +286,7 @@ static bool ssw_evict_until(struct ssw_evictor *ev, struct scaleswap_evict_targe
 		unsigned long over = ssw_evict_over(t), held = ssw_evict_in_flight(t);
 		unsigned long nr, freed = atomic_long_read(&t->freed);
 
+		WRITE_ONCE(ev->since, jiffies);
 		if (!over) {
 			ssw_evict_done(t);
 			return true;
@@ -196,7 +312,7 @@ static bool ssw_evict_until(struct ssw_evictor *ev, struct scaleswap_evict_targe
 }
 
 /* The same. That a node is short of memory counts as pressure, as it does when kswapd runs. */
-static bool ssw_evict_turn(struct ssw_evictor *ev, struct scaleswap_evict_target *t)
+static bool ssw_evict_turn(struct scaleswap_evictor *ev, struct scaleswap_evict_target *t)
 {
 	unsigned long pflags;
 	bool good;
@@ -211,30 +327,47 @@ static bool ssw_evict_turn(struct ssw_evictor *ev, struct scaleswap_evict_target
 }
 
 /* Choose a memcg or node for an evictor. NULL if there is nothing for it to do. */
-static struct scaleswap_evict_target *ssw_evictor_next(struct ssw_evictor *ev)
+static struct scaleswap_evict_target *ssw_evictor_next(struct scaleswap_evictor *ev)
 {
 	if (ev->id >= READ_ONCE(ssw_evict_threads) || READ_ONCE(ssw_evict_paused))
 		return NULL;
-	return ssw_evict_next(ev->nid);
+	return ssw_evict_next(ev);
+}
+
+/* The same, for one that is about to sleep. If there is nothing, it may be woken from then on. */
+static struct scaleswap_evict_target *ssw_evictor_idles(struct scaleswap_evictor *ev)
+{
+	struct scaleswap_evict_target *t;
+
+	for (;;) {
+		if (!READ_ONCE(ev->wanted))
+			WRITE_ONCE(ev->wanted, SSW_EVICTOR_IDLE);
+		if (READ_ONCE(ev->wanted) == SSW_EVICTOR_IDLE)
+			set_bit(ev->id, ssw_pools[ev->nid]->idle);
+		/* Pairs with the barrier in ssw_evict_wake_on(). */
+		smp_mb__after_atomic();
+		t = ssw_evictor_next(ev);
+		if (t || READ_ONCE(ev->wanted) == SSW_EVICTOR_IDLE ||
+		    ev->id >= READ_ONCE(ssw_evict_threads))
+			return t;
+		/* Others have done what it was woken for. */
+		ssw_evictor_busy(ev);
+	}
 }
 
 /* Sleep until there is something to do. Return what it is, or NULL to look again. */
-static struct scaleswap_evict_target *ssw_evict_wait_work(struct ssw_evictor *ev)
+static struct scaleswap_evict_target *ssw_evict_wait_work(struct scaleswap_evictor *ev)
 {
-	struct ssw_pool *pool = ssw_pools[ev->nid];
 	struct scaleswap_evict_target *t = NULL;
 
 	atomic_dec(&ssw_evict_awake);
-	/* Pairs with the barrier in ssw_evict_wake_on(). */
-	smp_mb__after_atomic();
 	if (ev->id >= READ_ONCE(ssw_evict_threads)) {
 		/* It may have been woken for something. */
-		wake_up(&pool->idle);
+		ssw_evict_give_up(ev);
 		wait_event_freezable(ssw_evict_surplus, ev->id < READ_ONCE(ssw_evict_threads));
 	} else {
-		wait_event_freezable_exclusive(pool->idle,
-					       (t = ssw_evictor_next(ev)) ||
-					       ev->id >= READ_ONCE(ssw_evict_threads));
+		wait_event_freezable(ev->wait, (t = ssw_evictor_idles(ev)) ||
+				     ev->id >= READ_ONCE(ssw_evict_threads));
 	}
 	atomic_inc(&ssw_evict_awake);
 	return t;
@@ -242,7 +375,7 @@ static struct scaleswap_evict_target *ssw_evict_wait_work(struct ssw_evictor *ev
 
 static int ssw_evictor(void *arg)
 {
-	struct ssw_evictor *ev = arg;
+	struct scaleswap_evictor *ev = arg;
 
 	/* As kswapd: what it needs to free memory, it gets. */
 	memalloc_noreclaim_save();
@@ -252,15 +385,23 @@ static int ssw_evictor(void *arg)
 		struct scaleswap_evict_target *t = ssw_evictor_next(ev);
 		bool done, last;
 
+		/* Pages that come back may leave a memcg without room. */
+		while (!t && !freezing(current) && ssw_evict_await(ev->pipe)) {
+			WRITE_ONCE(ev->since, jiffies);
+			t = ssw_evictor_next(ev);
+		}
 		if (!t) {
-			/* Invariant 2. Pages that come back may leave a memcg without room. */
+			/* Invariant 2 */
 			ssw_evict_drain(ev->pipe);
 			try_to_freeze();
 			t = ssw_evict_wait_work(ev);
 		}
 		if (!t)
 			continue;
+		if (trace_scaleswap_evict_take_enabled())
+			trace_scaleswap_evict_take(ssw_evict_ino(t), t->nid, ev->nid, ev->id);
 		done = ssw_evict_turn(ev, t);
+		WRITE_ONCE(ev->target, NULL);
 		last = ssw_evict_leave(t);
 		if (!done && last && !ssw_evict_in_flight(t)) {
 			ssw_evict_set_stuck(t);
@@ -297,7 +438,8 @@ static void ssw_evict_cpus_of(int nid, struct cpumask *mask)
 static int ssw_evict_place(void)
 {
 	struct cpumask *mask;
-	unsigned int i;
+	struct ssw_pool *pool;
+	unsigned int i, cpu;
 	int nid;
 
 	lockdep_assert_held(&ssw_evict_mutex);
@@ -305,11 +447,22 @@ static int ssw_evict_place(void)
 	if (!mask)
 		return -ENOMEM;
 	for_each_node(nid) {
-		if (!ssw_pools[nid])
+		pool = ssw_pools[nid];
+		if (!pool)
 			continue;
+		i = 0;
+		for_each_possible_cpu(cpu) {
+			if (cpu_to_mem(cpu) != nid)
+				continue;
+			if (i < SSW_EVICT_THREADS_MAX)
+				WRITE_ONCE(pool->cpu[i], cpu);
+			per_cpu(ssw_evict_own, cpu) = i++;
+		}
+		WRITE_ONCE(pool->nr_cpus, min(i, SSW_EVICT_THREADS_MAX));
 		ssw_evict_cpus_of(nid, mask);
+		cpumask_copy(&pool->cpus, mask);
 		for (i = 0; i < SSW_EVICT_THREADS_MAX; i++) {
-			struct ssw_evictor *ev = &ssw_pools[nid]->evictor[i];
+			struct scaleswap_evictor *ev = &pool->evictor[i];
 
 			if (ev->task)
 				set_cpus_allowed_ptr(ev->task, mask);
@@ -319,7 +472,7 @@ static int ssw_evict_place(void)
 	return 0;
 }
 
-static int ssw_evictor_start(struct ssw_evictor *ev)
+static int ssw_evictor_start(struct scaleswap_evictor *ev)
 {
 	struct task_struct *task;
 
@@ -354,8 +507,8 @@ static int ssw_evict_start(void)
 				err = -ENOMEM;
 				break;
 			}
-			init_waitqueue_head(&pool->idle);
 			for (i = 0; i < SSW_EVICT_THREADS_MAX; i++) {
+				init_waitqueue_head(&pool->evictor[i].wait);
 				pool->evictor[i].nid = nid;
 				pool->evictor[i].id = i;
 			}
@@ -381,6 +534,7 @@ static int ssw_evict_start(void)
  */
 int ssw_evict_set_threads(unsigned int nr)
 {
+	unsigned int i;
 	int nid, err;
 
 	mutex_lock(&ssw_evict_mutex);
@@ -389,8 +543,8 @@ int ssw_evict_set_threads(unsigned int nr)
 	wake_up_all(&ssw_evict_surplus);
 	/* Those that are too many find out. */
 	for_each_node(nid) {
-		if (ssw_pools[nid])
-			wake_up_all(&ssw_pools[nid]->idle);
+		for (i = nr; ssw_pools[nid] && i < SSW_EVICT_THREADS_MAX; i++)
+			wake_up(&ssw_pools[nid]->evictor[i].wait);
 	}
 	mutex_unlock(&ssw_evict_mutex);
 	return err;

@@ -16,6 +16,7 @@
 #include <linux/sched/clock.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/stat.h>
 #include <linux/swap.h>
 
 #include "evict.h"
@@ -41,7 +42,7 @@
 /* How long a memcg is left alone of which nothing can be freed, at first and at most */
 #define SSW_STUCK_FIRST		(HZ / 10)
 #define SSW_STUCK_MAX		(4 * HZ)
-/* How often a task looks that waits for memory of a node or what is held, if nobody wakes it */
+/* How often a task that waits looks, and asks again, if nobody wakes it */
 #define SSW_POLL		((long)DIV_ROUND_UP(HZ, 50))
 
 /* What to evict from, by turns */
@@ -117,6 +118,18 @@ static bool ssw_evict_is_node(const struct scaleswap_evict_target *t)
 static struct mem_cgroup *ssw_evict_memcg_of(struct scaleswap_evict_target *t)
 {
 	return container_of(t, struct mem_cgroup, evict);
+}
+
+/**
+ * ssw_evict_ino - find out the number by which a user knows a cgroup
+ * @t: a memcg or node
+ *
+ * Context: any.
+ * Return: the number of its directory; 0 if it is a node.
+ */
+unsigned long ssw_evict_ino(struct scaleswap_evict_target *t)
+{
+	return ssw_evict_is_node(t) ? 0 : cgroup_ino(ssw_evict_memcg_of(t)->css.cgroup);
 }
 
 /* Check whether there is less room than evictors leave. */
@@ -399,6 +412,21 @@ static bool ssw_evict_is_enough(struct scaleswap_evict_target *t)
 	return over && over <= ssw_evict_in_flight(t);
 }
 
+/*
+ * Check whether an evictor is about to come for a memcg or node: since it was woken for that, or
+ * looks for more to do before it sleeps.
+ */
+static bool ssw_evict_is_expected(const struct scaleswap_evict_target *t)
+{
+	const struct scaleswap_evictor *ev = READ_ONCE(t->woken);
+	const struct scaleswap_evict_target *wanted;
+
+	if (!ev || !ssw_evictor_is_prompt(ev))
+		return false;
+	wanted = READ_ONCE(ev->wanted);
+	return wanted == t || (!wanted && !READ_ONCE(ev->target));
+}
+
 /**
  * ssw_evict_request - have evictors look at a memcg or node
  * @t: the memcg or node
@@ -419,10 +447,11 @@ void ssw_evict_request(struct scaleswap_evict_target *t)
 			list_add_tail(&t->queue, &ssw_evict_list);
 		spin_unlock_irqrestore(&ssw_evict_lock, flags);
 	} else if (atomic_read(&ssw_evict_awake) &&
-		   (READ_ONCE(t->evictors) >= ssw_evict_allowed(t) || ssw_evict_is_enough(t))) {
+		   (READ_ONCE(t->evictors) + ssw_evict_is_expected(t) >= ssw_evict_allowed(t) ||
+		    ssw_evict_is_enough(t))) {
 		return;
 	}
-	ssw_evict_wake(t->nid);
+	ssw_evict_wake(t);
 }
 
 /**
@@ -494,36 +523,108 @@ void __scaleswap_evict_mark(struct mem_cgroup *memcg)
 		ssw_evict_request(&memcg->evict);
 }
 
+/* Check whether an evictor is to take a memcg or node that is queued. */
+static bool ssw_evict_is_open(struct scaleswap_evict_target *t, const struct scaleswap_evictor *ev)
+{
+	if (ssw_evict_is_node(t) && t->nid != ev->nid)
+		return false;
+	if (t->evictors && t->evictors >= ssw_evict_allowed(t))
+		return false;
+	/* Invariant 1 */
+	return !ssw_evict_is_enough(t);
+}
+
+/*
+ * Check whether an evictor that was not woken for a memcg or node may take it. Not if its evictor
+ * is about to come. It helps others only if there is nothing else to do on its CPU.
+ */
+static bool ssw_evict_may_help(const struct scaleswap_evict_target *t,
+			       const struct scaleswap_evictor *ev)
+{
+	if (t->woken != ev && ssw_evict_is_expected(t))
+		return false;
+	return !t->evictors || t == ev->last || single_task_running();
+}
+
+/* Find what an evictor is to take: what it was woken for; or else, if @wanted is NULL, any. */
+static struct scaleswap_evict_target *ssw_evict_find(const struct scaleswap_evictor *ev,
+						     const struct scaleswap_evict_target *wanted)
+{
+	struct scaleswap_evict_target *t;
+
+	lockdep_assert_held(&ssw_evict_lock);
+	list_for_each_entry(t, &ssw_evict_list, queue) {
+		if ((wanted ? t == wanted : ssw_evict_may_help(t, ev)) && ssw_evict_is_open(t, ev))
+			return t;
+	}
+	return NULL;
+}
+
+/* Let another evictor do what one was woken for, if that is still to be done. */
+static void ssw_evict_pass(const struct scaleswap_evictor *ev,
+			   const struct scaleswap_evict_target *wanted)
+{
+	struct scaleswap_evict_target *t = ssw_evict_find(ev, wanted);
+
+	if (t)
+		ssw_evict_wake(t);
+}
+
 /**
  * ssw_evict_next - choose a memcg or node for an evictor
- * @nid: the evictor's node
+ * @ev: the evictor
+ *
+ * What it was woken for comes first. Other evictors leave that alone until it has come. Or one that
+ * is awake would take the memcg of another CPU, and so would the evictor of that CPU in turn: each
+ * would take time from a task that does not wait, while the CPU of the task that waits is idle.
  *
  * Context: an evictor.
- * Return: the memcg, with a reference, or @nid, with the evictor counted; NULL if there is nothing
+ * Return: the memcg, with a reference, or node, with the evictor counted; NULL if there is nothing
  * to do.
  */
-struct scaleswap_evict_target *ssw_evict_next(int nid)
+struct scaleswap_evict_target *ssw_evict_next(struct scaleswap_evictor *ev)
 {
-	struct scaleswap_evict_target *t, *found = NULL;
+	const struct scaleswap_evict_target *wanted = READ_ONCE(ev->wanted);
+	struct scaleswap_evict_target *t = NULL;
 
 	spin_lock_irq(&ssw_evict_lock);
-	list_for_each_entry(t, &ssw_evict_list, queue) {
-		if (ssw_evict_is_node(t) && t->nid != nid)
-			continue;
-		if (t->evictors && t->evictors >= ssw_evict_allowed(t))
-			continue;
-		/* Invariant 1 */
-		if (ssw_evict_is_enough(t))
-			continue;
-		found = t;
+	if (ssw_evictor_is_wanted(wanted))
+		t = ssw_evict_find(ev, wanted);
+	if (!t)
+		t = ssw_evict_find(ev, NULL);
+	if (t) {
 		if (!ssw_evict_is_node(t))
 			css_get(&ssw_evict_memcg_of(t)->css);
 		WRITE_ONCE(t->evictors, t->evictors + 1);
+		ev->last = t;
+		WRITE_ONCE(ev->target, t);
 		list_move_tail(&t->queue, &ssw_evict_list);
-		break;
+		/*
+		 * It may have been woken for something else meanwhile. Full barrier: pairs with
+		 * that in ssw_evict_wake_on(), which sees a busy evictor's target.
+		 */
+		wanted = ssw_evictor_busy(ev);
+		if (wanted != t && ssw_evictor_is_wanted(wanted))
+			ssw_evict_pass(ev, wanted);
 	}
 	spin_unlock_irq(&ssw_evict_lock);
-	return found;
+	return t;
+}
+
+/**
+ * ssw_evict_give_up - leave to others what an evictor was woken for, since it may not run
+ * @ev: the evictor
+ *
+ * Context: an evictor.
+ */
+void ssw_evict_give_up(struct scaleswap_evictor *ev)
+{
+	const struct scaleswap_evict_target *wanted = ssw_evictor_busy(ev);
+
+	spin_lock_irq(&ssw_evict_lock);
+	if (ssw_evictor_is_wanted(wanted))
+		ssw_evict_pass(ev, wanted);
+	spin_unlock_irq(&ssw_evict_lock);
 }
 
 /**
@@ -696,6 +797,7 @@ static bool ssw_evict_gives_up(struct ssw_evict_wait *w)
 static bool ssw_evict_sleep(struct ssw_evict_wait *w)
 {
 	struct scaleswap_evict_target *t = w->target;
+	int cpu = ssw_evict_cpu_waits();
 	DEFINE_WAIT(wait);
 	bool good;
 
@@ -716,12 +818,14 @@ static bool ssw_evict_sleep(struct ssw_evict_wait *w)
 			ssw_evict_request(t);
 		/*
 		 * Memory of a node may be freed by others, too, and of other nodes. A task that
-		 * waits for what evictors hold is only told when they hold nothing.
+		 * waits for what evictors hold is only told when they hold nothing. The evictor
+		 * that was woken may not get a CPU; another one may.
 		 */
-		slice = ssw_evict_is_node(t) || w->held ? min(w->left, SSW_POLL) : w->left;
+		slice = min(w->left, SSW_POLL);
 		w->left -= slice - schedule_timeout(slice);
 	}
 	finish_wait(&t->waiters, &wait);
+	ssw_evict_cpu_waited(cpu);
 	if (!w->held)
 		atomic_dec(&t->waiting);
 	return good;
@@ -768,11 +872,7 @@ bool ssw_evict_wait(struct ssw_evict_wait *w)
 void ssw_evict_waited(struct ssw_evict_wait *w, unsigned long nr_pages, bool good)
 {
 	if (w->began) {
-		bool node = ssw_evict_is_node(w->target);
-
-		trace_scaleswap_evict_wait(node ? 0 :
-					   cgroup_ino(ssw_evict_memcg_of(w->target)->css.cgroup),
-					   w->target->nid, nr_pages,
+		trace_scaleswap_evict_wait(ssw_evict_ino(w->target), w->target->nid, nr_pages,
 					   good ? SSW_NR_FALLBACKS : w->why, w->held,
 					   w->start ? local_clock() - w->start : 0);
 	}

@@ -42,7 +42,7 @@ GUESTS = {
                   tests="evict lru_gen:turned_on evict"),
     # the pool of evictors, in the same way
     "pool": dict(cpus=4, nodes=1, append="scaleswap=on", debug=dict(mem=1024),
-                 tests="evict_stock evict_pool evict_node:kswapd_alone lru_gen:turned_on evict_pool "
+                 tests="evict_stock evict_own evict_pool evict_node:kswapd_alone lru_gen:turned_on evict_pool "
                  "evict_node:kswapd_alone"),
     # the pool where the memory of nodes is short
     "node": dict(cpus=4, nodes=2, mem=768, append="scaleswap=on", debug=dict(mem=2048),

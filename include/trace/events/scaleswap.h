@@ -106,6 +106,31 @@ TRACE_EVENT(scaleswap_evict_wait,
 		  __entry->held, __entry->ns)
 );
 
+/* An evictor takes a cgroup, or a memory node if @ino is 0, to evict pages of it for a while. */
+TRACE_EVENT(scaleswap_evict_take,
+
+	TP_PROTO(unsigned long ino, int nid, int of, unsigned int nr),
+
+	TP_ARGS(ino, nid, of, nr),
+
+	TP_STRUCT__entry(
+		__field(unsigned long, ino)
+		__field(int, nid)
+		__field(int, of)
+		__field(unsigned int, nr)
+	),
+
+	TP_fast_assign(
+		__entry->ino = ino;
+		__entry->nid = nid;
+		__entry->of = of;
+		__entry->nr = nr;
+	),
+
+	TP_printk("cgroup=%lu node=%d evictor=%d:%u", __entry->ino, __entry->nid, __entry->of,
+		  __entry->nr)
+);
+
 /* An evictor has ended its part of a walk of page tables. It waits for others that have not. */
 TRACE_EVENT(scaleswap_evict_walk,
 
