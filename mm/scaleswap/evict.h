@@ -247,7 +247,18 @@ struct ssw_evict_wait {
 };
 
 /* evictroom.c */
-extern unsigned int ssw_evict_threads, ssw_evict_wait_ms;
+extern unsigned int ssw_evict_threads;
+
+static inline bool ssw_evict_is_node(const struct scaleswap_evict_target *t)
+{
+	return t->nid != NUMA_NO_NODE;
+}
+
+#define ssw_evict_memcg_of(t)	container_of(t, struct mem_cgroup, evict)
+
+unsigned long ssw_evict_limit(struct mem_cgroup *memcg);
+bool ssw_evict_has_room(struct mem_cgroup *memcg, unsigned long nr_pages);
+unsigned long ssw_evict_room(struct mem_cgroup *memcg);
 unsigned long ssw_evict_ino(struct scaleswap_evict_target *t);
 unsigned long ssw_evict_over(struct scaleswap_evict_target *t);
 unsigned long ssw_evict_in_flight(struct scaleswap_evict_target *t);
@@ -271,11 +282,14 @@ void ssw_evict_dequeue(struct scaleswap_evict_target *t);
 void ssw_evict_done(struct scaleswap_evict_target *t);
 bool ssw_evict_is_only(void);
 void ssw_evict_allow(unsigned int nr);
+void ssw_evict_target_init(struct scaleswap_evict_target *t, int nid);
+
+/* evictwait.c */
+extern unsigned int ssw_evict_wait_ms;
 bool ssw_evict_may_wait(gfp_t gfp_mask, bool held);
 bool ssw_evict_wait(struct ssw_evict_wait *w);
 void ssw_evict_waited(struct ssw_evict_wait *w, unsigned long nr_pages, bool good);
 unsigned long ssw_evict_wait_held(struct mem_cgroup *memcg, gfp_t gfp_mask);
-void ssw_evict_target_init(struct scaleswap_evict_target *t, int nid);
 
 /* page_alloc-evict.c */
 long ssw_zone_usable(struct zone *zone, bool cma);

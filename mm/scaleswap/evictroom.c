@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ScaleSwap: how much room evictors are to make, of which memcg or node, and who waits for it.
+ * ScaleSwap: how much room evictors are to make, and of which memcg or node.
  *
- * evictd.c says when evictors evict, evictnode.c what room a node is to have.
+ * evictd.c says when evictors evict, evictnode.c what room a node is to have, evictwait.c who waits.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
 #include <linux/cgroup.h>
-#include <linux/delayacct.h>
-#include <linux/freezer.h>
 #include <linux/list.h>
 #include <linux/memcontrol.h>
 #include <linux/nodemask.h>
 #include <linux/numa.h>
-#include <linux/sched/clock.h>
-#include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/sched/stat.h>
 #include <linux/swap.h>
 
 #include "evict.h"
 #include "internal.h"
-
-#include <trace/events/scaleswap.h>
 
 /* Limits below this are too small to leave room below them. In pages. */
 #define SSW_EVICT_LIMIT_MIN	256
@@ -42,20 +35,23 @@
 /* How long a memcg is left alone of which nothing can be freed, at first and at most */
 #define SSW_STUCK_FIRST		(HZ / 10)
 #define SSW_STUCK_MAX		(4 * HZ)
-/* How often a task that waits looks, and asks again, if nobody wakes it */
-#define SSW_POLL		((long)DIV_ROUND_UP(HZ, 50))
 
 /* What to evict from, by turns */
 static LIST_HEAD(ssw_evict_list);
 static DEFINE_SPINLOCK(ssw_evict_lock);
 
 unsigned int ssw_evict_threads __read_mostly;
-unsigned int ssw_evict_wait_ms __read_mostly = SSW_EVICT_WAIT_MS;
 
 /* --- how much of a memcg to evict ---------------------------------------------------- */
 
-/* The limit that evictors leave room below, in pages; 0 if there is none */
-static unsigned long ssw_evict_limit(struct mem_cgroup *memcg)
+/**
+ * ssw_evict_limit - find out below which limit evictors leave room
+ * @memcg: the memcg
+ *
+ * Context: any.
+ * Return: the limit, in pages; 0 if there is none, or it is too small.
+ */
+unsigned long ssw_evict_limit(struct mem_cgroup *memcg)
 {
 	unsigned long limit = min(READ_ONCE(memcg->memory.max), READ_ONCE(memcg->memory.high));
 
@@ -108,16 +104,6 @@ static unsigned int ssw_evict_headroom(struct mem_cgroup *memcg, unsigned long l
 				  SSW_HEADROOM_MAX);
 
 	return clamp(READ_ONCE(memcg->evict.headroom), ssw_headroom(0, limit, false), most);
-}
-
-static bool ssw_evict_is_node(const struct scaleswap_evict_target *t)
-{
-	return t->nid != NUMA_NO_NODE;
-}
-
-static struct mem_cgroup *ssw_evict_memcg_of(struct scaleswap_evict_target *t)
-{
-	return container_of(t, struct mem_cgroup, evict);
 }
 
 /**
@@ -212,13 +198,27 @@ void ssw_evict_set_stuck(struct scaleswap_evict_target *t)
 
 /* --- what evictors tell -------------------------------------------------------------- */
 
-static bool ssw_evict_has_room(struct mem_cgroup *memcg, unsigned long nr_pages)
+/**
+ * ssw_evict_has_room - check whether there is room below memory.max
+ * @memcg: the memcg
+ * @nr_pages: for how many pages
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool ssw_evict_has_room(struct mem_cgroup *memcg, unsigned long nr_pages)
 {
 	return page_counter_read(&memcg->memory) + nr_pages <= READ_ONCE(memcg->memory.max);
 }
 
-/* Pages of room that a task waits for; fewer if the memcg is never to have as much */
-static unsigned long ssw_evict_room(struct mem_cgroup *memcg)
+/**
+ * ssw_evict_room - compute for how much room a task waits
+ * @memcg: the memcg
+ *
+ * Context: any.
+ * Return: pages: %SWAP_CLUSTER_MAX; fewer if the memcg is never to have as much.
+ */
+unsigned long ssw_evict_room(struct mem_cgroup *memcg)
 {
 	unsigned long limit = ssw_evict_limit(memcg);
 
@@ -744,237 +744,7 @@ void ssw_evict_allow(unsigned int nr)
 	spin_unlock_irq(&ssw_evict_lock);
 }
 
-/* --- waiting ------------------------------------------------------------------------- */
-
-/* Check whether evictors are frozen, or about to be. */
-static bool ssw_evict_is_frozen(void)
-{
-#ifdef CONFIG_FREEZER
-	return READ_ONCE(pm_nosig_freezing);
-#else
-	return false;
-#endif
-}
-
-/**
- * ssw_evict_may_wait - check whether a task may wait for I/O and locks of file systems
- * @gfp_mask: what it may do to get memory
- * @held: whether it has reclaimed in vain, and waits for what evictors hold
- *
- * Others may wait for a kernel thread, so it reclaims by itself. Reclaim does not throttle it,
- * though: where evictors have isolated much, all its tries are over before a page is written. So
- * it waits before it has processes killed.
- *
- * Context: process context.
- * Return: true if so.
- */
-bool ssw_evict_may_wait(gfp_t gfp_mask, bool held)
-{
-	const unsigned int never = PF_MEMALLOC | PF_LOCAL_THROTTLE;
-
-	gfp_mask = current_gfp_context(gfp_mask);
-	return (gfp_mask & (__GFP_IO | __GFP_FS)) == (__GFP_IO | __GFP_FS) &&
-	       !(gfp_mask & __GFP_NORETRY) && !ssw_evict_is_frozen() &&
-	       !(current->flags & (held ? never : never | PF_KTHREAD));
-}
-
-/* What a wait ends by, but for the target: false if it has to go on */
-static bool ssw_evict_gives_up(struct ssw_evict_wait *w)
-{
-	if (fatal_signal_pending(current))
-		w->why = SSW_FB_EVICT_KILLED;
-	else if (w->held ? !ssw_evict_in_flight(w->target) :
-		 ssw_evict_is_stuck(w->target) || !READ_ONCE(ssw_evict_threads))
-		w->why = SSW_FB_EVICT_STUCK;
-	else if (w->left <= 0)
-		w->why = SSW_FB_EVICT_LATE;
-	else
-		return false;
-	return true;
-}
-
-/* Wait until what the task waits for is there. Return false, and why in @w->why, if it is not. */
-static bool ssw_evict_sleep(struct ssw_evict_wait *w)
-{
-	struct scaleswap_evict_target *t = w->target;
-	int cpu = ssw_evict_cpu_waits();
-	DEFINE_WAIT(wait);
-	bool good;
-
-	if (!w->held)
-		atomic_inc(&t->waiting);
-	for (;;) {
-		long slice;
-
-		/* Who was woken is not queued any more, and need not lock the queue again. */
-		good = w->over(w);
-		if (good)
-			break;
-		prepare_to_wait_exclusive(&t->waiters, &wait, TASK_KILLABLE);
-		good = w->over(w);
-		if (good || ssw_evict_gives_up(w))
-			break;
-		if (!w->held)
-			ssw_evict_request(t);
-		/*
-		 * Memory of a node may be freed by others, too, and of other nodes. A task that
-		 * waits for what evictors hold is only told when they hold nothing. The evictor
-		 * that was woken may not get a CPU; another one may.
-		 */
-		slice = min(w->left, SSW_POLL);
-		w->left -= slice - schedule_timeout(slice);
-	}
-	finish_wait(&t->waiters, &wait);
-	ssw_evict_cpu_waited(cpu);
-	if (!w->held)
-		atomic_dec(&t->waiting);
-	return good;
-}
-
-/**
- * ssw_evict_wait - wait until evictors have freed what a task needs, or for evict/wait_ms
- * @w: what it needs: @w->target, @w->freed, @w->over, @w->gfp_mask; whether it is @w->held
- *
- * Context: process context, sleeps. May be called again if somebody else took what there was; then
- * it only waits for what is left of the time.
- * Return: true if it is there. Else @w->why says why not.
- */
-bool ssw_evict_wait(struct ssw_evict_wait *w)
-{
-	struct scaleswap_evict_target *t = w->target;
-	bool good;
-
-	if (!w->began) {
-		w->began = true;
-		w->left = msecs_to_jiffies(READ_ONCE(ssw_evict_wait_ms));
-		w->start = trace_scaleswap_evict_wait_enabled() ? local_clock() : 0;
-	}
-	delayacct_freepages_start();
-	fs_reclaim_acquire(w->gfp_mask);
-	good = ssw_evict_sleep(w);
-	fs_reclaim_release(w->gfp_mask);
-	delayacct_freepages_end();
-	/* If nothing was freed all the time, others need not wait as long to learn that. */
-	if (!good && w->left <= 0 && !w->held && atomic_long_read(&t->freed) == w->freed)
-		ssw_evict_set_stuck(t);
-	return good;
-}
-
-/**
- * ssw_evict_waited - count a wait
- * @w: what a task waited for, or would have. If that was held, it is no fallback: the task has
- *	reclaimed before.
- * @nr_pages: pages that it needs
- * @good: whether it got them; else @w->why says why not
- *
- * Context: process context.
- */
-void ssw_evict_waited(struct ssw_evict_wait *w, unsigned long nr_pages, bool good)
-{
-	if (w->began) {
-		trace_scaleswap_evict_wait(ssw_evict_ino(w->target), w->target->nid, nr_pages,
-					   good ? SSW_NR_FALLBACKS : w->why, w->held,
-					   w->start ? local_clock() - w->start : 0);
-	}
-	if (w->held)
-		ssw_stat_add(SSW_EVICT_HELD_WAITS, 1);
-	else if (good)
-		ssw_stat_add(SSW_EVICT_WAITS, 1);
-	else
-		ssw_fallback(raw_smp_processor_id(), w->why, 0);
-}
-
-/**
- * struct ssw_memcg_wait - a charge that waits
- * @wait: until there is room
- * @nr_pages: pages to be charged
- * @high: whether memory.high is the limit, or else memory.max
- */
-struct ssw_memcg_wait {
-	struct ssw_evict_wait wait;
-	unsigned long nr_pages;
-	bool high;
-};
-
-static bool ssw_memcg_wait_over(const struct ssw_evict_wait *wait)
-{
-	const struct ssw_memcg_wait *w = container_of(wait, struct ssw_memcg_wait, wait);
-	struct mem_cgroup *memcg = ssw_evict_memcg_of(wait->target);
-
-	if (w->high)
-		return page_counter_read(&memcg->memory) <= READ_ONCE(memcg->memory.high) ||
-		       atomic_long_read(&wait->target->freed) - wait->freed >= w->nr_pages;
-	return ssw_evict_has_room(memcg, max(w->nr_pages, ssw_evict_room(memcg)));
-}
-
-/**
- * __scaleswap_evict_wait - wait until evictors have made room below a limit of a memcg
- * @memcg: the memcg
- * @nr_pages: pages to be charged
- * @gfp_mask: of the charge
- * @high: whether memory.high is the limit, or else memory.max
- *
- * Context: process context, may sleep, evict/wait_ms at most.
- * Return: @nr_pages if there is room. 0 if the task has to reclaim; why is counted.
- */
-unsigned long __scaleswap_evict_wait(struct mem_cgroup *memcg, unsigned long nr_pages,
-				     gfp_t gfp_mask, bool high)
-{
-	struct ssw_memcg_wait w = {
-		.wait.target = &memcg->evict,
-		.wait.freed = atomic_long_read(&memcg->evict.freed),
-		.wait.over = ssw_memcg_wait_over,
-		.wait.gfp_mask = gfp_mask,
-		.wait.why = SSW_FB_EVICT_UNFIT,
-		.nr_pages = nr_pages,
-		.high = high,
-	};
-	bool good = false;
-
-	if (!READ_ONCE(ssw_evict_threads))
-		return 0;
-	if (ssw_evict_is_stuck(&memcg->evict)) {
-		w.wait.why = SSW_FB_EVICT_STUCK;
-	} else if (ssw_evict_limit(memcg) && ssw_evict_may_wait(gfp_mask, false) &&
-		   (high || nr_pages <= SWAP_CLUSTER_MAX)) {
-		/* Pages that only this CPU knows of */
-		lru_add_drain();
-		atomic_inc(&memcg->evict.waits);
-		good = ssw_evict_wait(&w.wait);
-	}
-	ssw_evict_waited(&w.wait, nr_pages, good);
-	return good ? nr_pages : 0;
-}
-
-/* Whether as much was freed as reclaim takes at a time */
-static bool ssw_held_wait_over(const struct ssw_evict_wait *w)
-{
-	return atomic_long_read(&w->target->freed) - w->freed >= SWAP_CLUSTER_MAX;
-}
-
-/**
- * ssw_evict_wait_held - wait for what evictors hold of a memcg
- * @memcg: the memcg, of which reclaim has freed nothing
- * @gfp_mask: of the reclaim
- *
- * Context: process context, may sleep, evict/wait_ms at most.
- * Return: pages that evictors have freed meanwhile; 0 if they hold none, or the task may not wait.
- */
-unsigned long ssw_evict_wait_held(struct mem_cgroup *memcg, gfp_t gfp_mask)
-{
-	struct ssw_evict_wait w = {
-		.target = &memcg->evict,
-		.freed = atomic_long_read(&memcg->evict.freed),
-		.over = ssw_held_wait_over,
-		.gfp_mask = gfp_mask,
-		.held = true,
-	};
-
-	if (!ssw_evict_in_flight(w.target) || !ssw_evict_may_wait(gfp_mask, true))
-		return 0;
-	ssw_evict_waited(&w, SWAP_CLUSTER_MAX, ssw_evict_wait(&w));
-	return atomic_long_read(&memcg->evict.freed) - w.freed;
-}
+/* --- begin ---------------------------------------------------------------------------- */
 
 /**
  * ssw_evict_target_init - initialize what evictors need to know
