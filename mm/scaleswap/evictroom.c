@@ -2,7 +2,8 @@
 /*
  * ScaleSwap: how much room evictors are to make, and of which memcg or node.
  *
- * evictd.c says when evictors evict, evictnode.c what room a node is to have, evictwait.c who waits.
+ * evictd.c says when evictors evict, evictnode.c what room a node is to have, and evictwait.c who
+ * waits.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
