@@ -348,6 +348,23 @@ static inline bool ssw_evictor_is_prompt(const struct scaleswap_evictor *ev)
 	return time_before_eq(jiffies, READ_ONCE(ev->since) + SSW_PROMPT);
 }
 
+/* CPUs of a node that are looked at for one that is idle, at most */
+#define SSW_SPARE_TRIES		8U
+
+static inline unsigned int ssw_spare_tries(unsigned int nr)
+{
+	return nr ? min(nr - 1, SSW_SPARE_TRIES) : 0;
+}
+
+/*
+ * Which of @nr CPUs to look at next, for i from 1 to ssw_spare_tries(): all but @own if there are
+ * few, and else some all over the node.
+ */
+static inline unsigned int ssw_spare_id(unsigned int own, unsigned int i, unsigned int nr)
+{
+	return (own + i * nr / (ssw_spare_tries(nr) + 1)) % nr;
+}
+
 extern atomic_t ssw_evict_awake;
 extern unsigned int ssw_evict_batch;
 extern bool ssw_evict_circulate;

@@ -19,9 +19,10 @@
  *   have, when half is left.
  * - A charge at the limit waits, for evict/wait_ms at most. Then there are as many evictors as the
  *   memcg may have, and its headroom grows.
- * - Each CPU has an evictor of its own, as far as there are as many. It runs on that CPU, if no
- *   other one is idle, and evicts pages of the CPU that it runs on first. So it is about as near to
- *   these as the tasks would be, and takes no time from tasks that have nothing to do with it.
+ * - Each CPU has an evictor of its own, as far as there are as many. It runs on that CPU, if it may
+ *   and no other one is idle, and evicts pages of the CPU that it runs on first. So it is about as
+ *   near to these as the tasks would be, and takes no time from tasks that have nothing to do with
+ *   it.
  * - A task that waited charges %SWAP_CLUSTER_MAX pages, what it would have reclaimed by itself, and
  *   one is woken for as many pages that are freed. Or each page would have a wait and a wakeup.
  * - CPUs stock fewer charges of a small memcg than else, and fewer where nobody waits:
@@ -41,7 +42,7 @@
  *
  * 1. A memcg or node that is queued is looked at by an evictor after that, or by each evictor that
  *    holds pages of it, once it holds none any more. So none stays queued while all evictors sleep.
- *    If it was woken for one, and takes another, or may not run, it wakes another evictor.
+ *    An evictor that was woken for one, and takes another, or may not run, wakes another evictor.
  * 2. An evictor sleeps, freezes and ends with an empty pipeline only.
  * 3. A wait never counts as progress: it succeeds if there is room for the charge, or a page.
  * 4. Evictors are not stopped, nor parked, as one may be in a device. Those that are too many idle.
@@ -98,8 +99,6 @@ static struct cpumask ssw_evict_cpumask;
 static DEFINE_PER_CPU(unsigned int, ssw_evict_own);
 /* Tasks that began to wait for evictors on each CPU */
 static DEFINE_PER_CPU(atomic_t, ssw_evict_waiting);
-/* CPUs that are looked at for one that is idle */
-#define SSW_SPARE_TRIES		8
 /* Evictors that are not idle */
 atomic_t ssw_evict_awake;
 unsigned int ssw_evict_batch __read_mostly = SSW_BATCH_PAGES;
@@ -154,12 +153,11 @@ void ssw_evict_cpu_waited(int cpu)
 }
 
 /* Make an evictor busy that is idle. Return false if it is not. */
-static bool ssw_evictor_claim(struct ssw_pool *pool, struct scaleswap_evictor *ev,
-			      struct scaleswap_evict_target *t)
+static bool ssw_evictor_claim(struct scaleswap_evictor *ev, struct scaleswap_evict_target *t)
 {
+	/* Its bit is left to it: it may be idle again before this CPU gets to clear that. */
 	if (cmpxchg(&ev->wanted, SSW_EVICTOR_IDLE, t) != SSW_EVICTOR_IDLE)
 		return false;
-	clear_bit(ev->id, pool->idle);
 	WRITE_ONCE(ev->since, jiffies);
 	WRITE_ONCE(t->woken, ev);
 	return true;
@@ -172,12 +170,13 @@ static bool ssw_evictor_claim(struct ssw_pool *pool, struct scaleswap_evictor *e
 static struct scaleswap_evictor *ssw_evict_spare(struct ssw_pool *pool, unsigned int own,
 						 unsigned int most)
 {
-	unsigned int nr = min(READ_ONCE(pool->nr_cpus), most), step = nr / 2 + 1, i;
+	unsigned int nr = min(READ_ONCE(pool->nr_cpus), most), i;
 
-	for (i = 1; i < nr && i <= SSW_SPARE_TRIES; i++) {
-		unsigned int id = (own + i * step) % nr, cpu = READ_ONCE(pool->cpu[id]);
+	for (i = 1; i <= ssw_spare_tries(nr); i++) {
+		unsigned int id = ssw_spare_id(own, i, nr), cpu = READ_ONCE(pool->cpu[id]);
 
-		if (test_bit(id, pool->idle) && cpumask_test_cpu(cpu, &pool->cpus) &&
+		if (READ_ONCE(pool->evictor[id].wanted) == SSW_EVICTOR_IDLE &&
+		    cpumask_test_cpu(cpu, &pool->cpus) &&
 		    cpu_online(cpu) && idle_cpu(cpu) &&
 		    !atomic_read(per_cpu_ptr(&ssw_evict_waiting, cpu)))
 			return &pool->evictor[id];
@@ -199,12 +198,12 @@ static bool ssw_evict_wake_on(int nid, struct scaleswap_evict_target *t)
 	smp_mb();
 	own = raw_cpu_read(ssw_evict_own) % most;
 	ev = ssw_evict_spare(pool, own, most);
-	if (ev && ssw_evictor_claim(pool, ev, t)) {
+	if (ev && ssw_evictor_claim(ev, t)) {
 		wake_up(&ev->wait);
 		return true;
 	}
 	ev = &pool->evictor[own];
-	if (ssw_evictor_claim(pool, ev, t)) {
+	if (ssw_evictor_claim(ev, t)) {
 		__wake_up_on_current_cpu(&ev->wait, TASK_NORMAL, NULL);
 		return true;
 	}
@@ -220,7 +219,7 @@ static bool ssw_evict_wake_on(int nid, struct scaleswap_evict_target *t)
 	}
 	for_each_set_bit_wrap(i, pool->idle, most, own) {
 		ev = &pool->evictor[i];
-		if (ssw_evictor_claim(pool, ev, t)) {
+		if (ssw_evictor_claim(ev, t)) {
 			wake_up(&ev->wait);
 			return true;
 		}

@@ -415,7 +415,8 @@ static bool ssw_evict_is_enough(struct scaleswap_evict_target *t)
 
 /*
  * Check whether an evictor is about to come for a memcg or node: since it was woken for that, or
- * looks for more to do before it sleeps.
+ * looks for more to do before it sleeps. A hint: if it takes something else, others may take this
+ * one, and who needs it asks again.
  */
 static bool ssw_evict_is_expected(const struct scaleswap_evict_target *t)
 {
@@ -542,7 +543,7 @@ static bool ssw_evict_is_open(struct scaleswap_evict_target *t, const struct sca
 static bool ssw_evict_may_help(const struct scaleswap_evict_target *t,
 			       const struct scaleswap_evictor *ev)
 {
-	if (t->woken != ev && ssw_evict_is_expected(t))
+	if (READ_ONCE(t->woken) != ev && ssw_evict_is_expected(t))
 		return false;
 	return !t->evictors || t == ev->last || single_task_running();
 }

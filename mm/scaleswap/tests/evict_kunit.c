@@ -200,6 +200,24 @@ static void ssw_test_walk_is_new(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ssw_walk_is_new(0, SSW_WALK_NEW + 1));
 }
 
+/* Each CPU is looked at once, and not the own one; of few, all others are. */
+static void ssw_test_spare(struct kunit *test)
+{
+	for (unsigned int nr = 0; nr <= SSW_EVICT_THREADS_MAX; nr++) {
+		unsigned int tries = ssw_spare_tries(nr), own = nr / 3;
+		DECLARE_BITMAP(seen, SSW_EVICT_THREADS_MAX) = {};
+
+		KUNIT_EXPECT_EQ(test, tries, nr ? min(nr - 1, SSW_SPARE_TRIES) : 0);
+		for (unsigned int i = 1; i <= tries; i++) {
+			unsigned int id = ssw_spare_id(own, i, nr);
+
+			KUNIT_ASSERT_LT(test, id, nr);
+			KUNIT_EXPECT_NE_MSG(test, id, own, "of %u CPUs", nr);
+			KUNIT_EXPECT_FALSE(test, __test_and_set_bit(id, seen));
+		}
+	}
+}
+
 static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_headroom_first),
 	KUNIT_CASE(ssw_test_headroom_follows),
@@ -209,6 +227,7 @@ static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_who_waits),
 	KUNIT_CASE(ssw_test_node_below_low),
 	KUNIT_CASE(ssw_test_node_waiting),
+	KUNIT_CASE(ssw_test_spare),
 	KUNIT_CASE(ssw_test_walk_together),
 	KUNIT_CASE(ssw_test_walk_is_left),
 	KUNIT_CASE(ssw_test_walk_is_new),

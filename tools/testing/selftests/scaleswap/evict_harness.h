@@ -41,6 +41,19 @@ static inline long long counter(const char *name)
 	return ssw_num(path);
 }
 
+/* Have so many evictors. Return NULL, and how many there were; or why there can't be any. */
+static inline const char *pool_start(const char *threads, long long *were)
+{
+	const char *why = ssw_start(SSW_NEED_ON);
+
+	*were = ssw_num(EVICT "threads");
+	if (why)
+		return why;
+	if (*were < 0)
+		return "a kernel without CONFIG_SCALESWAP_EVICTOR";
+	return ssw_write(EVICT "threads", threads) ? "not booted with evict" : NULL;
+}
+
 /* What evictors held has come to its end, and nothing is isolated: at some time, if they go on. */
 static inline void settled(struct __test_metadata *_metadata)
 {

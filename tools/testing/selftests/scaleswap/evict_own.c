@@ -16,15 +16,10 @@ FIXTURE(evict_own) { struct ssw_areas areas; long long threads; };
 
 FIXTURE_SETUP(evict_own)
 {
-	const char *why = ssw_start(SSW_NEED_ON);
+	const char *why = pool_start("4", &self->threads);
 
 	if (why)
 		SKIP(return, "%s", why);
-	self->threads = ssw_num(EVICT "threads");
-	if (self->threads < 0)
-		SKIP(return, "a kernel without CONFIG_SCALESWAP_EVICTOR");
-	if (ssw_write(EVICT "threads", "4"))
-		SKIP(return, "not booted with evict");
 	if (access(SSW_TRACE "events/scaleswap", R_OK))
 		SKIP(return, "the kernel has no tracing");
 	if (sysconf(_SC_NPROCESSORS_ONLN) != CPUS || ssw_node_of(CPUS - 1))

@@ -15,15 +15,10 @@ FIXTURE(evict_stock) { long long threads; };
 
 FIXTURE_SETUP(evict_stock)
 {
-	const char *why = ssw_start(SSW_NEED_ON);
+	const char *why = pool_start("2", &self->threads);
 
 	if (why)
 		SKIP(return, "%s", why);
-	self->threads = ssw_num(EVICT "threads");
-	if (self->threads < 0)
-		SKIP(return, "a kernel without CONFIG_SCALESWAP_EVICTOR");
-	if (ssw_write(EVICT "threads", "2"))
-		SKIP(return, "not booted with evict");
 }
 
 FIXTURE_TEARDOWN(evict_stock)
