@@ -164,6 +164,27 @@ static bool ssw_evictor_claim(struct scaleswap_evictor *ev, struct scaleswap_evi
 }
 
 /*
+ * Have an evictor that is awake do something next. Return false if another one is to: it has, or
+ * was asked for, something else.
+ */
+static bool ssw_evictor_ask(struct scaleswap_evictor *ev, struct scaleswap_evict_target *t)
+{
+	const struct scaleswap_evict_target *busy_with = READ_ONCE(ev->target), *wanted;
+
+	if (!busy_with) {
+		/*
+		 * It looks for more to do, or was just woken. Full barrier: pairs with that in
+		 * ssw_evict_next(). Either it sees this, or its target is seen here.
+		 */
+		wanted = cmpxchg(&ev->wanted, NULL, t);
+		if (wanted && wanted != t)
+			return false;
+		busy_with = READ_ONCE(ev->target);
+	}
+	return !busy_with || busy_with == t;
+}
+
+/*
  * Find an evictor that is idle, and whose CPU has nothing to do, also not soon. That is a hint.
  * Some CPUs are looked at, all over the node. Return NULL if none of these is idle.
  */
@@ -189,7 +210,6 @@ static bool ssw_evict_wake_on(int nid, struct scaleswap_evict_target *t)
 {
 	struct ssw_pool *pool = READ_ONCE(ssw_pools[nid]);
 	unsigned int i, own, most = READ_ONCE(ssw_evict_threads);
-	const struct scaleswap_evict_target *busy_with;
 	struct scaleswap_evictor *ev;
 
 	if (!pool || !most)
@@ -207,13 +227,8 @@ static bool ssw_evict_wake_on(int nid, struct scaleswap_evict_target *t)
 		__wake_up_on_current_cpu(&ev->wait, TASK_NORMAL, NULL);
 		return true;
 	}
-	/*
-	 * It has it already, or looks for more to do before it sleeps. Another one would only take
-	 * time from other tasks. Pairs with the barrier in ssw_evict_next().
-	 */
-	smp_rmb();
-	busy_with = READ_ONCE(ev->target);
-	if ((!busy_with || busy_with == t) && ssw_evictor_is_prompt(ev)) {
+	/* Another one would only take time from other tasks. */
+	if (ssw_evictor_is_prompt(ev) && ssw_evictor_ask(ev, t)) {
 		WRITE_ONCE(t->woken, ev);
 		return true;
 	}
@@ -339,8 +354,8 @@ static struct scaleswap_evict_target *ssw_evictor_idles(struct scaleswap_evictor
 	struct scaleswap_evict_target *t;
 
 	for (;;) {
-		if (!READ_ONCE(ev->wanted))
-			WRITE_ONCE(ev->wanted, SSW_EVICTOR_IDLE);
+		/* It may be asked for something at the same time. */
+		cmpxchg(&ev->wanted, NULL, SSW_EVICTOR_IDLE);
 		if (READ_ONCE(ev->wanted) == SSW_EVICTOR_IDLE)
 			set_bit(ev->id, ssw_pools[ev->nid]->idle);
 		/* Pairs with the barrier in ssw_evict_wake_on(). */
