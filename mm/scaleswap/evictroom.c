@@ -425,7 +425,8 @@ static bool ssw_evict_is_expected(const struct scaleswap_evict_target *t)
 
 	if (!ev || !ssw_evictor_is_prompt(ev))
 		return false;
-	wanted = READ_ONCE(ev->wanted);
+	/* Pairs with the full barrier in ssw_evict_next(): its target is set first. */
+	wanted = smp_load_acquire(&ev->wanted);
 	return wanted == t || (!wanted && !READ_ONCE(ev->target));
 }
 
@@ -536,27 +537,35 @@ static bool ssw_evict_is_open(struct scaleswap_evict_target *t, const struct sca
 	return !ssw_evict_is_enough(t);
 }
 
-/*
- * Check whether an evictor that was not woken for a memcg or node may take it. Not if its evictor
- * is about to come. It helps others only if there is nothing else to do on its CPU.
+/**
+ * ssw_evict_may_help - check whether an evictor may take what it was not woken for
+ * @t: a memcg or node
+ * @ev: the evictor
+ * @alone: whether there is nothing else to do on its CPU
+ *
+ * Context: any; a hint without the lock of @evictors.
+ * Return: false if the one that was woken for it is about to come; and if others have it already,
+ * and this one would take time from tasks that may have nothing to do with it.
  */
-static bool ssw_evict_may_help(const struct scaleswap_evict_target *t,
-			       const struct scaleswap_evictor *ev)
+bool ssw_evict_may_help(const struct scaleswap_evict_target *t, const struct scaleswap_evictor *ev,
+			bool alone)
 {
 	if (READ_ONCE(t->woken) != ev && ssw_evict_is_expected(t))
 		return false;
-	return !t->evictors || t == ev->last || single_task_running();
+	return !t->evictors || t == ev->last || alone;
 }
 
 /* Find what an evictor is to take: what it was woken for; or else, if @wanted is NULL, any. */
 static struct scaleswap_evict_target *ssw_evict_find(const struct scaleswap_evictor *ev,
 						     const struct scaleswap_evict_target *wanted)
 {
+	bool alone = single_task_running();
 	struct scaleswap_evict_target *t;
 
 	lockdep_assert_held(&ssw_evict_lock);
 	list_for_each_entry(t, &ssw_evict_list, queue) {
-		if ((wanted ? t == wanted : ssw_evict_may_help(t, ev)) && ssw_evict_is_open(t, ev))
+		if ((wanted ? t == wanted : ssw_evict_may_help(t, ev, alone)) &&
+		    ssw_evict_is_open(t, ev))
 			return t;
 	}
 	return NULL;

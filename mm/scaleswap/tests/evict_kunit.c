@@ -218,6 +218,50 @@ static void ssw_test_spare(struct kunit *test)
 	}
 }
 
+/* Which evictor is about to come is for others to respect, for as long as it is prompt. */
+static void ssw_test_expected(struct kunit *test)
+{
+	struct scaleswap_evict_target t = { .nid = NUMA_NO_NODE }, other = t;
+	struct scaleswap_evictor own = { .id = 1 }, ev = { .id = 2 };
+
+	/* Nobody was woken */
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false));
+	/* One was woken for this, and has not come yet: it may itself look for any. */
+	t.woken = &own;
+	own.wanted = &t;
+	own.since = jiffies + HZ;
+	KUNIT_EXPECT_FALSE(test, ssw_evict_may_help(&t, &ev, false));
+	KUNIT_EXPECT_FALSE(test, ssw_evict_may_help(&t, &ev, true));
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &own, false));
+	/* It gets no CPU */
+	own.since = jiffies - 2 * SSW_PROMPT;
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false));
+	/* It looks for more to do */
+	own.since = jiffies + HZ;
+	own.wanted = NULL;
+	KUNIT_EXPECT_FALSE(test, ssw_evict_may_help(&t, &ev, true));
+	/* It has something else, or was woken for that, or is idle */
+	own.target = &other;
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false));
+	own.target = NULL;
+	own.wanted = &other;
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false));
+	own.wanted = SSW_EVICTOR_IDLE;
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false));
+}
+
+/* Where another evictor is at work, one helps that has nothing else on its CPU, or was there. */
+static void ssw_test_help(struct kunit *test)
+{
+	struct scaleswap_evict_target t = { .nid = NUMA_NO_NODE, .evictors = 1 };
+	struct scaleswap_evictor ev = { .id = 2 };
+
+	KUNIT_EXPECT_FALSE(test, ssw_evict_may_help(&t, &ev, false));
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, true));
+	ev.last = &t;
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false));
+}
+
 static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_headroom_first),
 	KUNIT_CASE(ssw_test_headroom_follows),
@@ -228,6 +272,8 @@ static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_node_below_low),
 	KUNIT_CASE(ssw_test_node_waiting),
 	KUNIT_CASE(ssw_test_spare),
+	KUNIT_CASE(ssw_test_expected),
+	KUNIT_CASE(ssw_test_help),
 	KUNIT_CASE(ssw_test_walk_together),
 	KUNIT_CASE(ssw_test_walk_is_left),
 	KUNIT_CASE(ssw_test_walk_is_new),
