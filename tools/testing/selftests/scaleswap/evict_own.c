@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which evictor takes a cgroup: that of the CPU which needs memory, as long as no CPU is idle.
+ * Which evictor takes a cgroup, and where: that of the CPU which needs memory, as long as no CPU is
+ * idle, and it gets that CPU.
  */
+#include <dirent.h>
 #include <sched.h>
 #include <sys/stat.h>
 
@@ -42,23 +44,29 @@ FIXTURE_TEARDOWN(evict_own)
 	ssw_end();
 }
 
-/* How often each evictor took the group with that number, since the trace was begun */
-static int turns_of(unsigned long ino, long turns[CPUS])
+/*
+ * How often each evictor took the group with that number since the trace was begun, and how often
+ * one did on the CPU whose evictor it is
+ */
+static int turns_of(unsigned long ino, long turns[CPUS], long *at_home)
 {
 	FILE *f = fopen(SSW_TRACE "trace", "re");
 	unsigned long cgroup;
 	char line[512];
-	int node, nr;
+	int node, nr, cpu;
 
 	memset(turns, 0, CPUS * sizeof(*turns));
+	*at_home = 0;
 	if (!f)
 		return -errno;
 	while (fgets(line, sizeof(line), f)) {
 		const char *at = strstr(line, ": scaleswap_evict_take: ");
 
 		if (at && sscanf(at, ": scaleswap_evict_take: cgroup=%lu node=%*d evictor=%d:%d",
-				 &cgroup, &node, &nr) == 3 && cgroup == ino && nr < CPUS)
+				 &cgroup, &node, &nr) == 3 && cgroup == ino && nr < CPUS) {
 			turns[nr]++;
+			*at_home += sscanf(line, " %*s [%d]", &cpu) == 1 && cpu == nr;
+		}
 	}
 	return fclose(f) ? -errno : 0;
 }
@@ -74,19 +82,39 @@ static int turns_start(void)
 	return ret;
 }
 
-/* A CPU is not idle, also while its other tasks wait: these come before the one here. */
-static pid_t spin_on(int cpu)
+/* A CPU is not idle, also while its other tasks wait. */
+static pid_t spin_on(int cpu, int policy, int prio)
 {
-	const struct sched_param none = { 0 };
+	const struct sched_param param = { .sched_priority = prio };
 	pid_t pid = ssw_fork();
 
 	if (!pid) {
 		ssw_pin(cpu);
-		sched_setscheduler(0, SCHED_IDLE, &none);
+		if (sched_setscheduler(0, policy, &param))
+			_exit(7);
 		for (;;)
 			;
 	}
 	return pid;
+}
+
+/* Keep CPUs busy from @first on. Other tasks come before those here. */
+static bool busy_begin(pid_t busy[CPUS], int first)
+{
+	for (int i = first; i < CPUS; i++) {
+		busy[i] = spin_on(i, SCHED_IDLE, 0);
+		if (busy[i] <= 0)
+			return false;
+	}
+	return true;
+}
+
+static void busy_end(pid_t busy[CPUS], int first)
+{
+	for (int i = first; i < CPUS; i++) {
+		kill(busy[i], SIGKILL);
+		ssw_join(busy[i]);
+	}
 }
 
 /* Make a group; its number, or 0. */
@@ -104,14 +132,15 @@ static unsigned long group_new(const char *name)
 
 /*
  * Four CPUs have a process in a group of its own each. Each group is evicted from by the evictor of
- * its CPU. Some turns are others', which help when that one is not there for a tick.
+ * its CPU, on that CPU. Some turns are others', which take it when that one is not there for a
+ * tick.
  */
 SSW_BODY(evict_own, a_group_each)
 {
 	volatile int *stamped = ssw_shared(sizeof(*stamped));
+	long turns[CPUS], at_home, all;
 	pid_t pid[CPUS], busy[CPUS];
 	unsigned long ino[CPUS];
-	long turns[CPUS];
 	char name[32];
 
 	*stamped = CPUS;
@@ -119,9 +148,8 @@ SSW_BODY(evict_own, a_group_each)
 		snprintf(name, sizeof(name), GROUP "%d", i);
 		ino[i] = group_new(name);
 		ASSERT_NE(0, ino[i]);
-		busy[i] = spin_on(i);
-		ASSERT_LT(0, busy[i]);
 	}
+	ASSERT_TRUE(busy_begin(busy, 0));
 	ASSERT_EQ(0, turns_start());
 	for (int i = 0; i < CPUS; i++) {
 		snprintf(name, sizeof(name), GROUP "%d", i);
@@ -131,16 +159,14 @@ SSW_BODY(evict_own, a_group_each)
 	for (int i = 0; i < CPUS; i++)
 		EXPECT_EQ(0, ssw_join(pid[i]));
 	ssw_trace_stop();
+	busy_end(busy, 0);
 	for (int i = 0; i < CPUS; i++) {
-		kill(busy[i], SIGKILL);
-		ssw_join(busy[i]);
-	}
-	for (int i = 0; i < CPUS; i++) {
-		ASSERT_EQ(0, turns_of(ino[i], turns));
-		TH_LOG("group of CPU %d: %ld, %ld, %ld and %ld turns of evictors 0 to 3", i,
-		       turns[0], turns[1], turns[2], turns[3]);
+		ASSERT_EQ(0, turns_of(ino[i], turns, &at_home));
+		all = turns[0] + turns[1] + turns[2] + turns[3];
+		TH_LOG("CPU %d: %ld, %ld, %ld and %ld turns of evictors 0 to 3, %ld at home", i,
+		       turns[0], turns[1], turns[2], turns[3], at_home);
 		EXPECT_LT(0, turns[i]);
-		EXPECT_LT(3 * (turns[0] + turns[1] + turns[2] + turns[3] - turns[i]), turns[i]);
+		EXPECT_LT(3 * (all - turns[i]), turns[i]);
 		snprintf(name, sizeof(name), GROUP "%d", i);
 		EXPECT_EQ(0, cg_remove(name));
 	}
@@ -148,39 +174,92 @@ SSW_BODY(evict_own, a_group_each)
 }
 
 /*
- * A process takes turns with the evictor of its CPU if all other CPUs are busy. If one is not, its
- * evictor evicts.
+ * A process takes turns with the evictor of its CPU, on that CPU, if all other CPUs are busy. If one
+ * is not, its evictor evicts.
  */
 SSW_BODY(evict_own, busy_and_idle_cpus)
 {
 	unsigned long ino = group_new(GROUP "0");
-	long turns[CPUS], others;
+	long turns[CPUS], others, at_home;
 	pid_t busy[CPUS], pid;
 
 	ASSERT_NE(0, ino);
 	for (int idle = 0; idle < 2; idle++) {
-		for (int i = 1; i < CPUS; i++) {
-			busy[i] = idle ? 0 : spin_on(i);
-			ASSERT_LE(0, busy[i]);
-		}
+		ASSERT_TRUE(idle || busy_begin(busy, 1));
 		ASSERT_EQ(0, turns_start());
 		pid = turns_in(GROUP "0", 0, PAGES, 10);
 		EXPECT_EQ(0, ssw_join(pid));
 		ssw_trace_stop();
-		for (int i = 1; !idle && i < CPUS; i++) {
-			kill(busy[i], SIGKILL);
-			ssw_join(busy[i]);
-		}
-		ASSERT_EQ(0, turns_of(ino, turns));
+		if (!idle)
+			busy_end(busy, 1);
+		ASSERT_EQ(0, turns_of(ino, turns, &at_home));
 		others = turns[1] + turns[2] + turns[3];
-		TH_LOG("other CPUs %s: %ld turns of its evictor, %ld of others",
-		       idle ? "idle" : "busy", turns[0], others);
+		TH_LOG("other CPUs %s: %ld turns of its evictor, %ld of others, %ld at home",
+		       idle ? "idle" : "busy", turns[0], others, at_home);
 		if (idle) {
 			EXPECT_LT(turns[0], others);
 		} else {
 			EXPECT_LT(others, turns[0]);
+			EXPECT_LT(turns[0], 2 * at_home);
 		}
 	}
+	EXPECT_EQ(0, cg_remove(GROUP "0"));
+	settled(_metadata);
+}
+
+/* The evictor of node 0 with that number, or 0 */
+static pid_t evictor(int nr)
+{
+	DIR *proc = opendir("/proc");
+	char path[280], is[32], comm[32];
+	struct dirent *e;
+	pid_t pid = 0;
+
+	snprintf(is, sizeof(is), "ssw_evict0:%d\n", nr);
+	while (proc && !pid && (e = readdir(proc))) {
+		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
+		if (ssw_read(path, comm, sizeof(comm)) > 0 && !strcmp(comm, is))
+			pid = atoi(e->d_name);
+	}
+	if (proc)
+		closedir(proc);
+	return pid;
+}
+
+/*
+ * A real-time task takes the CPU whenever the process waits, so that its evictor, which may not run
+ * elsewhere, has few turns. Others have it, as soon as the process asks again.
+ */
+SSW_BODY(evict_own, kept_off)
+{
+	const struct sched_param param = { .sched_priority = 2 };
+	unsigned long ino = group_new(GROUP "0");
+	long turns[CPUS], at_home;
+	pid_t busy[CPUS], rt, pid;
+	cpu_set_t all, first;
+
+	ASSERT_NE(0, ino);
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	ASSERT_EQ(0, sched_getaffinity(evictor(0), sizeof(all), &all));
+	ASSERT_EQ(0, sched_setaffinity(evictor(0), sizeof(first), &first));
+	ASSERT_TRUE(busy_begin(busy, 1));
+	ASSERT_EQ(0, turns_start());
+	pid = turns_in(GROUP "0", 0, PAGES, 2);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, sched_setscheduler(pid, SCHED_FIFO, &param));
+	rt = spin_on(0, SCHED_FIFO, 1);
+	ASSERT_LT(0, rt);
+	EXPECT_EQ(0, ssw_join(pid));
+	ssw_trace_stop();
+	kill(rt, SIGKILL);
+	ssw_join(rt);
+	busy_end(busy, 1);
+	EXPECT_EQ(0, sched_setaffinity(evictor(0), sizeof(all), &all));
+	ASSERT_EQ(0, turns_of(ino, turns, &at_home));
+	TH_LOG("%ld, %ld, %ld and %ld turns of evictors 0 to 3", turns[0], turns[1], turns[2],
+	       turns[3]);
+	EXPECT_LT(0, turns[1] + turns[2] + turns[3]);
 	EXPECT_EQ(0, cg_remove(GROUP "0"));
 	settled(_metadata);
 }
