@@ -277,7 +277,7 @@ void ssw_evict_request(struct scaleswap_evict_target *t);
 struct scaleswap_evict_target *ssw_evict_next(struct scaleswap_evictor *ev);
 void ssw_evict_give_up(struct scaleswap_evictor *ev);
 bool ssw_evict_may_help(const struct scaleswap_evict_target *t, const struct scaleswap_evictor *ev,
-			bool alone);
+			bool alone, unsigned int threads);
 bool ssw_evict_leave(struct scaleswap_evict_target *t);
 void ssw_evict_put(struct scaleswap_evict_target *t);
 void ssw_evict_dequeue(struct scaleswap_evict_target *t);

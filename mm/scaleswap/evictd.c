@@ -181,7 +181,8 @@ static bool ssw_evictor_ask(struct scaleswap_evictor *ev, struct scaleswap_evict
 			return false;
 		busy_with = READ_ONCE(ev->target);
 	}
-	return !busy_with || busy_with == t;
+	/* If it may not run any more, either that is seen here, or it sees this: it gives up. */
+	return (!busy_with || busy_with == t) && ev->id < READ_ONCE(ssw_evict_threads);
 }
 
 /*
@@ -351,12 +352,14 @@ static struct scaleswap_evict_target *ssw_evictor_next(struct scaleswap_evictor 
 /* The same, for one that is about to sleep. If there is nothing, it may be woken from then on. */
 static struct scaleswap_evict_target *ssw_evictor_idles(struct scaleswap_evictor *ev)
 {
+	const struct scaleswap_evict_target *wanted;
 	struct scaleswap_evict_target *t;
 
 	for (;;) {
 		/* It may be asked for something at the same time. */
 		cmpxchg(&ev->wanted, NULL, SSW_EVICTOR_IDLE);
-		if (READ_ONCE(ev->wanted) == SSW_EVICTOR_IDLE)
+		wanted = READ_ONCE(ev->wanted);
+		if (wanted == SSW_EVICTOR_IDLE)
 			set_bit(ev->id, ssw_pools[ev->nid]->idle);
 		/* Pairs with the barrier in ssw_evict_wake_on(). */
 		smp_mb__after_atomic();
@@ -364,8 +367,9 @@ static struct scaleswap_evict_target *ssw_evictor_idles(struct scaleswap_evictor
 		if (t || READ_ONCE(ev->wanted) == SSW_EVICTOR_IDLE ||
 		    ev->id >= READ_ONCE(ssw_evict_threads))
 			return t;
-		/* Others have done what it was woken for. */
-		ssw_evictor_busy(ev);
+		/* Others have done what it was woken for, unless that is something else by now. */
+		if (cmpxchg(&ev->wanted, wanted, NULL) == wanted)
+			clear_bit(ev->id, ssw_pools[ev->nid]->idle);
 	}
 }
 

@@ -418,12 +418,12 @@ static bool ssw_evict_is_enough(struct scaleswap_evict_target *t)
  * looks for more to do before it sleeps. A hint: if it takes something else, others may take this
  * one, and who needs it asks again.
  */
-static bool ssw_evict_is_expected(const struct scaleswap_evict_target *t)
+static bool ssw_evict_is_expected(const struct scaleswap_evict_target *t, unsigned int threads)
 {
 	const struct scaleswap_evictor *ev = READ_ONCE(t->woken);
 	const struct scaleswap_evict_target *wanted;
 
-	if (!ev || !ssw_evictor_is_prompt(ev))
+	if (!ev || ev->id >= threads || !ssw_evictor_is_prompt(ev))
 		return false;
 	/* Pairs with the full barrier in ssw_evict_next(): its target is set first. */
 	wanted = smp_load_acquire(&ev->wanted);
@@ -438,6 +438,7 @@ static bool ssw_evict_is_expected(const struct scaleswap_evict_target *t)
  */
 void ssw_evict_request(struct scaleswap_evict_target *t)
 {
+	unsigned int threads = READ_ONCE(ssw_evict_threads);
 	bool queued = !list_empty_careful(&t->queue);
 	unsigned long flags;
 
@@ -450,8 +451,8 @@ void ssw_evict_request(struct scaleswap_evict_target *t)
 			list_add_tail(&t->queue, &ssw_evict_list);
 		spin_unlock_irqrestore(&ssw_evict_lock, flags);
 	} else if (atomic_read(&ssw_evict_awake) &&
-		   (READ_ONCE(t->evictors) + ssw_evict_is_expected(t) >= ssw_evict_allowed(t) ||
-		    ssw_evict_is_enough(t))) {
+		   (READ_ONCE(t->evictors) + ssw_evict_is_expected(t, threads) >=
+		    ssw_evict_allowed(t) || ssw_evict_is_enough(t))) {
 		return;
 	}
 	ssw_evict_wake(t);
@@ -542,15 +543,16 @@ static bool ssw_evict_is_open(struct scaleswap_evict_target *t, const struct sca
  * @t: a memcg or node
  * @ev: the evictor
  * @alone: whether there is nothing else to do on its CPU
+ * @threads: evictors of a node that may run
  *
  * Context: any; a hint without the lock of @evictors.
  * Return: false if the one that was woken for it is about to come; and if others have it already,
  * and this one would take time from tasks that may have nothing to do with it.
  */
 bool ssw_evict_may_help(const struct scaleswap_evict_target *t, const struct scaleswap_evictor *ev,
-			bool alone)
+			bool alone, unsigned int threads)
 {
-	if (READ_ONCE(t->woken) != ev && ssw_evict_is_expected(t))
+	if (READ_ONCE(t->woken) != ev && ssw_evict_is_expected(t, threads))
 		return false;
 	return !t->evictors || t == ev->last || alone;
 }
@@ -564,14 +566,14 @@ static struct scaleswap_evict_target *ssw_evict_find(const struct scaleswap_evic
 
 	lockdep_assert_held(&ssw_evict_lock);
 	list_for_each_entry(t, &ssw_evict_list, queue) {
-		if ((wanted ? t == wanted : ssw_evict_may_help(t, ev, alone)) &&
+		if ((wanted ? t == wanted : ssw_evict_may_help(t, ev, alone, ssw_evict_threads)) &&
 		    ssw_evict_is_open(t, ev))
 			return t;
 	}
 	return NULL;
 }
 
-/* Let another evictor do what one was woken for, if that is still to be done. */
+/* Let another evictor do what one was woken for, if that is still to be done; or if NULL, any. */
 static void ssw_evict_pass(const struct scaleswap_evictor *ev,
 			   const struct scaleswap_evict_target *wanted)
 {
@@ -626,6 +628,8 @@ struct scaleswap_evict_target *ssw_evict_next(struct scaleswap_evictor *ev)
  * ssw_evict_give_up - leave to others what an evictor was woken for, since it may not run
  * @ev: the evictor
  *
+ * Others may have left more to it, as it was about to look. One of them finds all of that.
+ *
  * Context: an evictor.
  */
 void ssw_evict_give_up(struct scaleswap_evictor *ev)
@@ -635,6 +639,7 @@ void ssw_evict_give_up(struct scaleswap_evictor *ev)
 	spin_lock_irq(&ssw_evict_lock);
 	if (ssw_evictor_is_wanted(wanted))
 		ssw_evict_pass(ev, wanted);
+	ssw_evict_pass(ev, NULL);
 	spin_unlock_irq(&ssw_evict_lock);
 }
 

@@ -222,32 +222,34 @@ static void ssw_test_spare(struct kunit *test)
 static void ssw_test_expected(struct kunit *test)
 {
 	struct scaleswap_evict_target t = { .nid = NUMA_NO_NODE }, other = t;
-	struct scaleswap_evictor own = { .id = 1 }, ev = { .id = 2 };
+	struct scaleswap_evictor own = { .id = 1 }, ev = { .id = 0 };
 
 	/* Nobody was woken */
-	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false));
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false, 2));
 	/* One was woken for this, and has not come yet: it may itself look for any. */
 	t.woken = &own;
 	own.wanted = &t;
 	own.since = jiffies + HZ;
-	KUNIT_EXPECT_FALSE(test, ssw_evict_may_help(&t, &ev, false));
-	KUNIT_EXPECT_FALSE(test, ssw_evict_may_help(&t, &ev, true));
-	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &own, false));
+	KUNIT_EXPECT_FALSE(test, ssw_evict_may_help(&t, &ev, false, 2));
+	KUNIT_EXPECT_FALSE(test, ssw_evict_may_help(&t, &ev, true, 2));
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &own, false, 2));
+	/* It is one too many */
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false, 1));
 	/* It gets no CPU */
 	own.since = jiffies - 2 * SSW_PROMPT;
-	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false));
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false, 2));
 	/* It looks for more to do */
 	own.since = jiffies + HZ;
 	own.wanted = NULL;
-	KUNIT_EXPECT_FALSE(test, ssw_evict_may_help(&t, &ev, true));
+	KUNIT_EXPECT_FALSE(test, ssw_evict_may_help(&t, &ev, true, 2));
 	/* It has something else, or was woken for that, or is idle */
 	own.target = &other;
-	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false));
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false, 2));
 	own.target = NULL;
 	own.wanted = &other;
-	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false));
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false, 2));
 	own.wanted = SSW_EVICTOR_IDLE;
-	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false));
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false, 2));
 }
 
 /* Where another evictor is at work, one helps that has nothing else on its CPU, or was there. */
@@ -256,10 +258,10 @@ static void ssw_test_help(struct kunit *test)
 	struct scaleswap_evict_target t = { .nid = NUMA_NO_NODE, .evictors = 1 };
 	struct scaleswap_evictor ev = { .id = 2 };
 
-	KUNIT_EXPECT_FALSE(test, ssw_evict_may_help(&t, &ev, false));
-	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, true));
+	KUNIT_EXPECT_FALSE(test, ssw_evict_may_help(&t, &ev, false, 2));
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, true, 2));
 	ev.last = &t;
-	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false));
+	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false, 2));
 }
 
 static struct kunit_case ssw_evict_cases[] = {
