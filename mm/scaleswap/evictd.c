@@ -626,7 +626,10 @@ static int ssw_evict_memory(struct notifier_block *nb, unsigned long action, voi
 	return NOTIFY_OK;
 }
 
-/* As many evictors as CPUs, of the node that has most: all of these may swap at the same time. */
+/*
+ * As many evictors as CPUs, of the node that has most: all of these may swap at the same time. CPUs
+ * that are not there yet are not counted, since more evictors begin earlier: ssw_node_headroom().
+ */
 static unsigned int __init ssw_evict_default(void)
 {
 	unsigned int most = 1;
