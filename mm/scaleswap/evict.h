@@ -231,6 +231,7 @@ void ssw_evict_drain(struct scaleswap_pipe *pipe);
  * @why: why it is not there
  * @freed: pages of @target that evictors had freed when the task began to wait
  * @began: whether the task has waited; the others are valid then
+ * @overtaken: whether it was woken in vain: others took what there was
  * @left: jiffies that are left to wait
  * @start: local_clock() when the task began to wait, for the trace event
  */
@@ -242,6 +243,7 @@ struct ssw_evict_wait {
 	enum ssw_fallback why;
 	unsigned long freed;
 	bool began;
+	bool overtaken;
 	long left;
 	u64 start;
 };
@@ -258,7 +260,7 @@ static inline bool ssw_evict_is_node(const struct scaleswap_evict_target *t)
 
 unsigned long ssw_evict_limit(struct mem_cgroup *memcg);
 bool ssw_evict_has_room(struct mem_cgroup *memcg, unsigned long nr_pages);
-unsigned long ssw_evict_room(struct mem_cgroup *memcg);
+unsigned long ssw_evict_room(struct mem_cgroup *memcg, unsigned long nr_pages, bool overtaken);
 unsigned long ssw_evict_ino(struct scaleswap_evict_target *t);
 unsigned long ssw_evict_over(struct scaleswap_evict_target *t);
 unsigned long ssw_evict_in_flight(struct scaleswap_evict_target *t);

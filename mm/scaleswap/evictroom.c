@@ -215,22 +215,27 @@ bool ssw_evict_has_room(struct mem_cgroup *memcg, unsigned long nr_pages)
 /**
  * ssw_evict_room - compute for how much room a task waits
  * @memcg: the memcg
+ * @nr_pages: pages that it needs
+ * @overtaken: whether others have taken what it was woken for
  *
  * Context: any.
- * Return: pages: %SWAP_CLUSTER_MAX; fewer if the memcg is never to have as much.
+ * Return: pages: %SWAP_CLUSTER_MAX; fewer if the memcg is never to have as much. @nr_pages if it
+ * needs more, or else tasks that run might take each page before there are as many.
  */
-unsigned long ssw_evict_room(struct mem_cgroup *memcg)
+unsigned long ssw_evict_room(struct mem_cgroup *memcg, unsigned long nr_pages, bool overtaken)
 {
-	unsigned long limit = ssw_evict_limit(memcg);
+	unsigned long limit = ssw_evict_limit(memcg), most = SWAP_CLUSTER_MAX;
 
-	return min(SWAP_CLUSTER_MAX, ssw_headroom_end(ssw_evict_headroom(memcg, limit)));
+	if (overtaken)
+		return nr_pages;
+	return max(nr_pages, min(most, ssw_headroom_end(ssw_evict_headroom(memcg, limit))));
 }
 
 /* Wake as many tasks as there are batches in pages that were freed, if there is room for one. */
 static void ssw_evict_wake_waiters(struct mem_cgroup *memcg, unsigned long nr_pages)
 {
 	if (wq_has_sleeper(&memcg->evict.waiters) &&
-	    ssw_evict_has_room(memcg, ssw_evict_room(memcg)))
+	    ssw_evict_has_room(memcg, ssw_evict_room(memcg, 1, false)))
 		wake_up_nr(&memcg->evict.waiters, DIV_ROUND_UP(nr_pages, SWAP_CLUSTER_MAX));
 }
 

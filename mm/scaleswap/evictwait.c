@@ -74,8 +74,8 @@ static bool ssw_evict_sleep(struct ssw_evict_wait *w)
 {
 	struct scaleswap_evict_target *t = w->target;
 	int cpu = ssw_evict_cpu_waits();
+	bool good, again = false;
 	DEFINE_WAIT(wait);
-	bool good;
 
 	if (!w->held)
 		atomic_inc(&t->waiting);
@@ -86,6 +86,10 @@ static bool ssw_evict_sleep(struct ssw_evict_wait *w)
 		good = w->over(w);
 		if (good)
 			break;
+		/* It was woken, so there was room, which others took before it got a CPU. */
+		if (again && list_empty_careful(&wait.entry))
+			w->overtaken = true;
+		again = true;
 		prepare_to_wait_exclusive(&t->waiters, &wait, TASK_KILLABLE);
 		good = w->over(w);
 		if (good || ssw_evict_gives_up(w))
@@ -180,7 +184,7 @@ static bool ssw_memcg_wait_over(const struct ssw_evict_wait *wait)
 	if (w->high)
 		return page_counter_read(&memcg->memory) <= READ_ONCE(memcg->memory.high) ||
 		       atomic_long_read(&wait->target->freed) - wait->freed >= w->nr_pages;
-	return ssw_evict_has_room(memcg, max(w->nr_pages, ssw_evict_room(memcg)));
+	return ssw_evict_has_room(memcg, ssw_evict_room(memcg, w->nr_pages, wait->overtaken));
 }
 
 /**

@@ -191,6 +191,7 @@ MUTANTS = {
     "pool-not-expected": ("mm/scaleswap/evictroom.c", "	if (READ_ONCE(t->woken) != ev && ssw_evict_is_expected(t, threads))", "	if (0)",
                           "kunit/*"),
     "pool-leaver-expected": ("mm/scaleswap/evictroom.c", " || ev->id >= threads || ", " || ", "kunit/*"),
+    "pool-never-overtaken": ("mm/scaleswap/evictroom.c", "	if (overtaken)\n		return nr_pages;\n", "", "kunit/*"),
     "pool-helps-all": ("mm/scaleswap/evictroom.c", "	return !t->evictors || t == ev->last || alone;", "	return true;",
                        "kunit/*"),
     "pool-walk-uncounted": ("mm/scaleswap/vmscan-evict.c", "	if (!good)\n		ssw_fallback",

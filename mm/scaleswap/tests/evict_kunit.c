@@ -264,6 +264,20 @@ static void ssw_test_help(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ssw_evict_may_help(&t, &ev, false, 2));
 }
 
+/* A task waits for a batch, but if others have taken that, for what it needs alone. */
+static void ssw_test_room(struct kunit *test)
+{
+	struct mem_cgroup *memcg = kunit_kzalloc(test, sizeof(*memcg), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, memcg);
+	memcg->memory.max = 1 << 16;
+	memcg->memory.high = PAGE_COUNTER_MAX;
+	KUNIT_EXPECT_EQ(test, ssw_evict_room(memcg, 1, false), SWAP_CLUSTER_MAX);
+	KUNIT_EXPECT_EQ(test, ssw_evict_room(memcg, 100, false), 100);
+	KUNIT_EXPECT_EQ(test, ssw_evict_room(memcg, 1, true), 1);
+	KUNIT_EXPECT_EQ(test, ssw_evict_room(memcg, 100, true), 100);
+}
+
 static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_headroom_first),
 	KUNIT_CASE(ssw_test_headroom_follows),
@@ -274,6 +288,7 @@ static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_node_below_low),
 	KUNIT_CASE(ssw_test_node_waiting),
 	KUNIT_CASE(ssw_test_spare),
+	KUNIT_CASE(ssw_test_room),
 	KUNIT_CASE(ssw_test_expected),
 	KUNIT_CASE(ssw_test_help),
 	KUNIT_CASE(ssw_test_walk_together),
