@@ -174,8 +174,8 @@ SSW_BODY(evict_own, a_group_each)
 }
 
 /*
- * A process takes turns with the evictor of its CPU, on that CPU, if all other CPUs are busy. If one
- * is not, its evictor evicts.
+ * A process takes turns with the evictor of its CPU, on that CPU, if all other CPUs are busy. If
+ * one is not, its evictor evicts.
  */
 SSW_BODY(evict_own, busy_and_idle_cpus)
 {
