@@ -24,7 +24,8 @@
  *   near to these as the tasks would be, and takes no time from tasks that have nothing to do with
  *   it.
  * - A task that waited charges %SWAP_CLUSTER_MAX pages, what it would have reclaimed by itself, and
- *   one is woken for as many pages that are freed. Or each page would have a wait and a wakeup.
+ *   one is woken for as many pages that are freed. Or each page would have a wait and a wakeup. If
+ *   others have taken some before it gets a CPU, it goes on with what it needs.
  * - CPUs stock fewer charges of a small memcg than else, and fewer where nobody waits:
  *   ssw_charge_batch(). Or most of the room would be in their stocks.
  * - A memcg of which evictors can free nothing is left alone for a while: it is stuck. Nobody waits

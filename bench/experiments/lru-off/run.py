@@ -13,6 +13,7 @@ branches a function has: each that runs and is not taken is one instruction.
 """
 import bisect
 import datetime
+import hashlib
 import json
 import os
 import struct
@@ -42,8 +43,11 @@ def command(*argv):
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
 
-def static_branches(kernel):
+def static_branches(kernel, sha256):
     """How many static branches each function has: entries of the kernel's jump table, on x86-64"""
+    with open(f"{BUILD}/out/{kernel}/arch/x86/boot/bzImage", "rb") as file:
+        if hashlib.sha256(file.read()).hexdigest() != sha256:
+            sys.exit(f"lru-off: ERROR: {kernel} was built anew; run 'bench/scale.py --part instr' again")
     vmlinux = f"{BUILD}/out/{kernel}/vmlinux"
     symbols = [line.split() for line in command("nm", vmlinux).splitlines()]
     symbols = [(int(s[0], 16), s[1], s[2]) for s in symbols if len(s) == 3]
@@ -78,7 +82,8 @@ for window, what in (("1", "swap_out"), ("2", "swap_in")):
         b, o = (counts[c].get(f, 0) for c in ("base", "off"))
         if f in HOT or abs(b - o) >= 0.5:
             functions.setdefault(f, {})[what] = {"base": round(b, 2), "off": round(o, 2)}
-branches = {"base": static_branches("base-test"), "off": static_branches("test")}
+branches = {"base": static_branches("base-test", base["key"]["kernel"]),
+            "off": static_branches("test", off["key"]["kernel"])}
 for f, v in functions.items():
     v["static_branches"] = {c: branches[c].get(f, 0) for c in branches}
 data = {"command": "bench/experiments/lru-off/run.py, after bench/scale.py --part instr",

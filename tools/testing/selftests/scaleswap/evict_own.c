@@ -215,7 +215,7 @@ static pid_t evictor(int nr)
 	struct dirent *e;
 	pid_t pid = 0;
 
-	snprintf(is, sizeof(is), "ssw_evict0:%d\n", nr);
+	snprintf(is, sizeof(is), "ssw_evict0:%d", nr);
 	while (proc && !pid && (e = readdir(proc))) {
 		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
 		if (ssw_read(path, comm, sizeof(comm)) > 0 && !strcmp(comm, is))
@@ -235,14 +235,16 @@ SSW_BODY(evict_own, kept_off)
 	const struct sched_param param = { .sched_priority = 2 };
 	unsigned long ino = group_new(GROUP "0");
 	long turns[CPUS], at_home;
-	pid_t busy[CPUS], rt, pid;
+	pid_t busy[CPUS], rt, pid, own = evictor(0);
 	cpu_set_t all, first;
 
 	ASSERT_NE(0, ino);
+	/* 0 would be this process. */
+	ASSERT_LT(0, own);
 	CPU_ZERO(&first);
 	CPU_SET(0, &first);
-	ASSERT_EQ(0, sched_getaffinity(evictor(0), sizeof(all), &all));
-	ASSERT_EQ(0, sched_setaffinity(evictor(0), sizeof(first), &first));
+	ASSERT_EQ(0, sched_getaffinity(own, sizeof(all), &all));
+	ASSERT_EQ(0, sched_setaffinity(own, sizeof(first), &first));
 	ASSERT_TRUE(busy_begin(busy, 1));
 	ASSERT_EQ(0, turns_start());
 	pid = turns_in(GROUP "0", 0, PAGES, 2);
@@ -255,7 +257,7 @@ SSW_BODY(evict_own, kept_off)
 	kill(rt, SIGKILL);
 	ssw_join(rt);
 	busy_end(busy, 1);
-	EXPECT_EQ(0, sched_setaffinity(evictor(0), sizeof(all), &all));
+	EXPECT_EQ(0, sched_setaffinity(own, sizeof(all), &all));
 	ASSERT_EQ(0, turns_of(ino, turns, &at_home));
 	TH_LOG("%ld, %ld, %ld and %ld turns of evictors 0 to 3", turns[0], turns[1], turns[2],
 	       turns[3]);
