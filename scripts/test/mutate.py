@@ -500,7 +500,7 @@ MUTANTS = {
     "gen-own-always": ("mm/scaleswap/vmscan-lrugen.c", "	    (!other || !ssw_gen_is_older(other, mine, type)))",
                        "	    true)", "lrugen/*"),
     "gen-own-alone": ("mm/scaleswap/vmscan-lrugen.c", "		found = l != mine && (wait", "		found = false && (wait",
-                      "lrugen/*"),
+                      "lrugen/lru_gen.evictors_go_on*"),
     "gen-one-by-one": ("mm/scaleswap/vmscan-lrugen.c", "	WRITE_ONCE(*cursor, ssw_lru_number(l));\n", "", "lrugen/*"),
     "gen-first-came": ("mm/scaleswap/lrugen.c", "	return gone <= 0 ? 0 :", "	return 1 ? 0 :", "kunit/*"),
     "gen-marks-end": ("mm/scaleswap/lrugen.c", "		g->marks = i;\n		return came;", "		return came;", "kunit/*"),
