@@ -757,7 +757,8 @@ SSW_BODY(lru_folio, sums)
 	NEED_AREAS(&areas);
 	ASSERT_EQ(0, ssw_online(&set));
 	ASSERT_EQ(0, cg_fresh());
-	EXPECT_EQ(0, sums_differ(true)) TH_LOG("before");
+	/* The first that fails ends the test: each looks for SSW_PATIENCE. */
+	ASSERT_EQ(0, sums_differ(true)) TH_LOG("before");
 	for (int c = 0; c < CPU_SETSIZE && n < 4; c++) {
 		if (!CPU_ISSET(c, &set))
 			continue;
@@ -767,7 +768,7 @@ SSW_BODY(lru_folio, sums)
 	}
 	tell(&m[0], USE, 0, PAGES / 3, 0);
 	tell(&m[0], LOCK, PAGES / 2, 200, 0);
-	EXPECT_EQ(0, sums_differ(true)) TH_LOG("touched, some active, some locked");
+	ASSERT_EQ(0, sums_differ(true)) TH_LOG("touched, some active, some locked");
 	for (int i = 0; i < n; i++) {
 		/* Swapped out, and read back, by another CPU. */
 		EXPECT_EQ(0, tell(&m[i], PIN, 0, 0, cpu[(i + 1) % n]));
@@ -777,7 +778,7 @@ SSW_BODY(lru_folio, sums)
 	cg_reclaim(GROUP, PAGES);
 	for (int i = 0; i < n; i++)
 		EXPECT_EQ(0, tell(&m[i], CHECK, 0, PAGES / 2, i + 1));
-	EXPECT_EQ(0, sums_differ(true)) TH_LOG("partly swapped");
+	ASSERT_EQ(0, sums_differ(true)) TH_LOG("partly swapped");
 	/* And of the hierarchy, memory.stat. */
 	sum = 0;
 	ssw_for_looks(i) {
@@ -789,12 +790,12 @@ SSW_BODY(lru_folio, sums)
 			break;
 		usleep(100000);
 	}
-	EXPECT_EQ(0, sum);
+	ASSERT_EQ(0, sum);
 	for (int i = 0; i < n; i++) {
 		EXPECT_EQ(0, tell_all(&m[i], CHECK, i + 1));
 		EXPECT_EQ(0, mate_end(&m[i]));
 	}
-	EXPECT_EQ(0, sums_differ(true)) TH_LOG("after their processes ended");
+	ASSERT_EQ(0, sums_differ(true)) TH_LOG("after their processes ended");
 	group_ends(_metadata);
 	/* /proc/meminfo has the same. */
 	ssw_for_looks(i) {
@@ -806,7 +807,7 @@ SSW_BODY(lru_folio, sums)
 			break;
 		usleep(50000);
 	}
-	EXPECT_EQ(0, sum);
+	ASSERT_EQ(0, sum);
 	/* Nodes' statistics and those of their zones are of the same pages. */
 	for (int l = 0; l < LISTS; l++) {
 		ssw_for_looks(i) {
@@ -816,7 +817,7 @@ SSW_BODY(lru_folio, sums)
 				break;
 			usleep(50000);
 		}
-		EXPECT_EQ(0, sum) TH_LOG("list %d: zones have %lld pages more", l, sum);
+		ASSERT_EQ(0, sum) TH_LOG("list %d: zones have %lld pages more", l, sum);
 	}
 }
 
