@@ -363,7 +363,7 @@ SSW_BODY(evict_node, other_node_first)
  */
 static int use_node_1(int policy, const char *group)
 {
-	const long pages = node_free(1) + 8192;
+	const long pages = node_free(1) + 8192, first = pages - 2 * 8192;
 	unsigned long mask = 1UL << 1;
 	pid_t pid = ssw_fork();
 	char *p;
@@ -376,7 +376,13 @@ static int use_node_1(int policy, const char *group)
 	p = ssw_map(pages, false);
 	if (!p || (policy && syscall(SYS_mbind, p, pages * SSW_PAGE, policy, &mask, 64, 0)))
 		_exit(9);
-	ssw_stamp(p, pages, 1);
+	/*
+	 * Were all of them used just before, reclaim would look at each before it frees any. With
+	 * KASAN, that alone is longer than a task may wait.
+	 */
+	ssw_stamp(p, first, 1);
+	madvise(p, first * SSW_PAGE, MADV_COLD);
+	ssw_stamp(p + first * SSW_PAGE, pages - first, 1);
 	_exit(ssw_wrong(p, pages, 1) ? 1 : 0);
 }
 

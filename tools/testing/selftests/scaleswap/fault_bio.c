@@ -45,9 +45,6 @@ struct gate {
 #ifndef O_DIRECT
 #define O_DIRECT	040000
 #endif
-#ifndef MADV_COLD
-#define MADV_COLD	20
-#endif
 
 /* Why there is none, or NULL. */
 static const char *gate_make(struct gate *g)

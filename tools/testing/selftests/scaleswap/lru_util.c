@@ -491,7 +491,7 @@ static long mate_do(struct mate *m)
 	case OUT:
 		return ssw_pageout(p, n);
 	case COLD:
-		return madvise(p, len, 20 /* MADV_COLD */) ? -errno : 0;
+		return madvise(p, len, MADV_COLD) ? -errno : 0;
 	case LOCK_NEW:
 		/* Locked before there are pages: they are new and locked at once. */
 		if (syscall(SYS_mlock2, p, len, 1 /* MLOCK_ONFAULT */))

@@ -21,6 +21,9 @@
 #ifndef MADV_NOHUGEPAGE
 #define MADV_NOHUGEPAGE	15
 #endif
+#ifndef MADV_COLD
+#define MADV_COLD	20
+#endif
 
 #define SSW_PAGE	4096UL
 
