@@ -3,7 +3,6 @@
  * Which evictor takes a cgroup, and where: that of the CPU which needs memory, as long as no CPU is
  * idle, and it gets that CPU.
  */
-#include <dirent.h>
 #include <sched.h>
 #include <sys/stat.h>
 
@@ -207,25 +206,6 @@ SSW_BODY(evict_own, busy_and_idle_cpus)
 	settled(_metadata);
 }
 
-/* The evictor of node 0 with that number, or 0 */
-static pid_t evictor(int nr)
-{
-	DIR *proc = opendir("/proc");
-	char path[280], is[32], comm[32];
-	struct dirent *e;
-	pid_t pid = 0;
-
-	snprintf(is, sizeof(is), "ssw_evict0:%d", nr);
-	while (proc && !pid && (e = readdir(proc))) {
-		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
-		if (ssw_read(path, comm, sizeof(comm)) > 0 && !strcmp(comm, is))
-			pid = atoi(e->d_name);
-	}
-	if (proc)
-		closedir(proc);
-	return pid;
-}
-
 /*
  * A real-time task takes the CPU whenever the process waits, so that its evictor, which may not run
  * elsewhere, has few turns. Others have it, as soon as the process asks again.
@@ -235,7 +215,7 @@ SSW_BODY(evict_own, kept_off)
 	const struct sched_param param = { .sched_priority = 2 };
 	unsigned long ino = group_new(GROUP "0");
 	long turns[CPUS], at_home;
-	pid_t busy[CPUS], rt, pid, own = evictor(0);
+	pid_t busy[CPUS], rt, pid, own = ssw_task("ssw_evict0:0");
 	cpu_set_t all, first;
 
 	ASSERT_NE(0, ino);
