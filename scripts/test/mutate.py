@@ -210,8 +210,6 @@ MUTANTS = {
                       "	mutex_lock(&ssw_evict_mutex);", "pool/evict_pool.cpus"),
     "pool-late-is-stuck": ("mm/scaleswap/evictd.c", "				return ssw_evict_is_late(ev, t);", "				return false;",
                            "pool/evict_pool.device_stalls"),
-    "pool-node-not-late": ("mm/scaleswap/evictroom.c", "	if (t)\n		WRITE_ONCE(t->late, true);\n", "",
-                           "node/evict_node.device*"),
     "pool-late-for-all": ("mm/scaleswap/evictd.c", "	if (!READ_ONCE(t->late))\n		return false;\n", "",
                           "pool/evict_pool.device_stalls"),
     "pool-stocks-fill": ("mm/scaleswap/memcg_hooks.h", "	return scaleswap_evict_on() ? __scaleswap_charge_batch(memcg) : MEMCG_CHARGE_BATCH;",

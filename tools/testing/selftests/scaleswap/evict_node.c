@@ -3,12 +3,10 @@
  * The pool of evictors where the memory of a node is short: it is freed by kernel threads, before
  * tasks need it, and only where tasks would have to reclaim else.
  */
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "dm_util.h"
 #include "evict_harness.h"
 
 #define TTL	"/sys/kernel/mm/lru_gen/min_ttl_ms"
@@ -63,7 +61,6 @@ FIXTURE_TEARDOWN(evict_node)
 	ssw_write(PAUSE, "N");
 	put_in(BOOST, self->boost);
 	put_in(SCALE, self->scale);
-	dm_suspend(false);
 	if (!access(SSW_CG "/" GROUP, F_OK))
 		cg_remove(GROUP);
 	ssw_end();
@@ -326,63 +323,6 @@ SSW_BODY(evict_node, paused)
 	EXPECT_EQ(0, w.kills);
 	ASSERT_EQ(0, ssw_write(PAUSE, "N"));
 	leave(_metadata);
-}
-
-/* A counter, of an open file: looking again allocates nothing. */
-static long long look(int fd)
-{
-	char text[32] = "";
-
-	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoll(text) : -1;
-}
-
-/*
- * The device stalls to which all is written. That is not nothing to evict: tasks wait, and none is
- * killed.
- */
-SSW_BODY(evict_node, device_stalls)
-{
-	const long left = 8192, more = 6000;
-	long long late, stuck, pages;
-	struct ways w;
-	char dev[32];
-	int err, fd;
-	pid_t pid;
-
-	err = dm_linear(ssw_bdev(0), 128 << 20 >> 9, dev, sizeof(dev));
-	if (err)
-		SKIP(return, "no dm-linear over a spare device (%s)", strerror(-err));
-	ASSERT_EQ(0, ssw_mkswap(dev, 16384));
-	ASSERT_LE(0, ssw_on_cpu(dev, 0));
-	leave_memory(_metadata, left);
-	pages = ssw_meminfo("MemAvailable") * 1024 / SSW_PAGE + more;
-	fd = open(EVICT "late", O_RDONLY | O_CLOEXEC);
-	ASSERT_LE(0, fd);
-	/* What this process needs stays. */
-	ASSERT_EQ(0, mlockall(MCL_CURRENT));
-	late = look(fd);
-	w = ways();
-	ASSERT_EQ(0, dm_suspend(true));
-	pid = turns_in(NULL, 0, pages, 1);
-	/* Evictors have put back pages, and have time to give up. */
-	ssw_for_looks(i) {
-		if (look(fd) > late)
-			break;
-		usleep(20000);
-	}
-	sleep(1);
-	stuck = ssw_stat("fallback/evict_stuck");
-	EXPECT_EQ(0, dm_suspend(false));
-	EXPECT_EQ(0, ssw_join(pid));
-	EXPECT_EQ(w.stuck, stuck);
-	EXPECT_LT(late, look(fd));
-	close(fd);
-	munlockall();
-	w = ways_since(_metadata, &w);
-	EXPECT_LT(0, w.waits);
-	EXPECT_EQ(0, w.kills);
-	leave(_metadata);
-	EXPECT_EQ(0, dm_gone());
 }
 
 /* While another node has memory, evictors leave a node alone: nothing is swapped out. */
