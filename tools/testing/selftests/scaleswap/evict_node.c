@@ -3,13 +3,10 @@
  * The pool of evictors where the memory of a node is short: it is freed by kernel threads, before
  * tasks need it, and only where tasks would have to reclaim else.
  */
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "dm_util.h"
 #include "evict_harness.h"
 
 #define TTL	"/sys/kernel/mm/lru_gen/min_ttl_ms"
@@ -64,7 +61,6 @@ FIXTURE_TEARDOWN(evict_node)
 	ssw_write(PAUSE, "N");
 	put_in(BOOST, self->boost);
 	put_in(SCALE, self->scale);
-	dm_suspend(false);
 	if (!access(SSW_CG "/" GROUP, F_OK))
 		cg_remove(GROUP);
 	ssw_end();
@@ -327,97 +323,6 @@ SSW_BODY(evict_node, paused)
 	EXPECT_EQ(0, w.kills);
 	ASSERT_EQ(0, ssw_write(PAUSE, "N"));
 	leave(_metadata);
-}
-
-/* Look at a counter whose file is open, and was read before: that allocates nothing. */
-static long long look(int fd)
-{
-	char text[32] = "";
-
-	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoll(text) : -1;
-}
-
-/*
- * A process that has pages, all cold, and needs more when it is told to. Reclaim that finds young
- * pages alone has to look at all of them first.
- */
-static pid_t needs_more(volatile int *told, long has, long more)
-{
-	pid_t pid = ssw_fork();
-	char *p;
-
-	if (pid)
-		return pid;
-	ssw_write("/proc/self/oom_score_adj", "1000");
-	p = ssw_map(has + more, false);
-	if (!p)
-		_exit(8);
-	ssw_stamp(p, has, 1);
-	madvise(p, has * SSW_PAGE, MADV_COLD);
-	*told = 1;
-	while (*told == 1)
-		usleep(10000);
-	ssw_stamp(p + has * SSW_PAGE, more, 1);
-	_exit(ssw_wrong(p, has + more, 1) ? 1 : 0);
-}
-
-/*
- * The only device stalls. That is not nothing to evict: tasks wait, and none is killed. Who has no
- * memory meanwhile waits for that device, also to allocate a bio. So this process needs none until
- * it gives back what it has left.
- */
-SSW_BODY(evict_node, device_stalls)
-{
-	const long others = 8192, reserve = 4096, has = 8192, more = 16384;
-	volatile int *told = ssw_shared(sizeof(*told));
-	char dev[32], *spare;
-	long long late;
-	struct ways w;
-	int err, fd;
-	pid_t pid;
-
-	err = dm_linear(ssw_bdev(0), 128 << 20 >> 9, dev, sizeof(dev));
-	if (err)
-		SKIP(return, "no dm-linear over a spare device (%s)", strerror(-err));
-	ASSERT_EQ(0, ssw_mkswap(dev, 30000));
-	ASSERT_LE(0, ssw_on_cpu(dev, 0));
-	leave_memory(_metadata, others + reserve);
-	fd = open(EVICT "late", O_RDONLY | O_CLOEXEC);
-	ASSERT_LE(0, fd);
-	late = look(fd);
-	w = ways();
-	pid = needs_more(told, has, more);
-	ASSERT_LT(0, pid);
-	ssw_for_looks(i) {
-		if (*told)
-			break;
-		usleep(10000);
-	}
-	spare = mmap(NULL, reserve * SSW_PAGE, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED | MAP_POPULATE, -1, 0);
-	ASSERT_NE(MAP_FAILED, spare);
-	ASSERT_EQ(0, mlockall(MCL_CURRENT));
-	ASSERT_EQ(0, dm_suspend(true));
-	*told = 2;
-	/* Evictors have put back pages, and have time to give up. */
-	ssw_for_looks(i) {
-		if (look(fd) > late)
-			break;
-		usleep(20000);
-	}
-	sleep(1);
-	munmap(spare, reserve * SSW_PAGE);
-	EXPECT_EQ(w.stuck, ssw_stat("fallback/evict_stuck"));
-	EXPECT_EQ(0, dm_suspend(false));
-	munlockall();
-	EXPECT_EQ(0, ssw_join(pid));
-	EXPECT_LT(late, look(fd));
-	close(fd);
-	w = ways_since(_metadata, &w);
-	EXPECT_LT(0, w.waits);
-	EXPECT_EQ(0, w.kills);
-	leave(_metadata);
-	EXPECT_EQ(0, dm_gone());
 }
 
 /* While another node has memory, evictors leave a node alone: nothing is swapped out. */
