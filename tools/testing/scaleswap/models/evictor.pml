@@ -281,9 +281,10 @@ proctype evictor(byte e)
 				next(e);
 #endif
 				if
-				:: got != NONE -> break
-				:: got == NONE && e >= threads -> break
+				:: got != NONE -> seen = 0; break
+				:: got == NONE && e >= threads -> seen = 0; break
 				:: got == NONE && e < threads && wanted[e] == IDLE ->
+					seen = 0;
 end_idle:				!asleep[e]
 				:: got == NONE && e < threads && wanted[e] != IDLE ->
 					/* Unless it was woken after it has looked */
@@ -293,7 +294,8 @@ end_idle:				!asleep[e]
 							wanted[e] = NONE;
 							idle[e] = 0
 						:: else
-						fi
+						fi;
+						seen = 0
 					}
 				fi
 			od;
@@ -337,7 +339,7 @@ proctype task(byte own)
 		fi;
 		over[t] = 1;
 		request(own, t);
-		asks++
+		atomic { asks++; t = 0 }
 	:: else -> break
 	od
 }
