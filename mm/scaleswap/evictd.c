@@ -23,9 +23,6 @@
  *   and no other one is idle, and evicts pages of the CPU that it runs on first. So it is about as
  *   near to these as the tasks would be, and takes no time from tasks that have nothing to do with
  *   it.
- * - Where tasks wait, CPUs are idle. An evictor that takes time from other tasks meanwhile leaves
- *   the rest to the evictor of such a CPU. Or evictors that share their CPUs might hold all that is
- *   to be freed, so that no others begin.
  * - A task that waited charges %SWAP_CLUSTER_MAX pages, what it would have reclaimed by itself, and
  *   one is woken for as many pages that are freed. Or each page would have a wait and a wakeup. If
  *   others have taken some before it gets a CPU, it goes on with what it needs.
@@ -66,7 +63,6 @@
 #include <linux/psi.h>
 #include <linux/sched/isolation.h>
 #include <linux/sched/mm.h>
-#include <linux/sched/stat.h>
 #include <linux/slab.h>
 #include <linux/swap.h>
 #include <linux/topology.h>
@@ -191,11 +187,11 @@ static bool ssw_evictor_ask(struct scaleswap_evictor *ev, struct scaleswap_evict
 }
 
 /*
- * Find an evictor that is idle, and whose CPU has nothing to do; also not soon, unless @now is set.
- * That is a hint. Some CPUs are looked at, all over the node. Return NULL if none of these is idle.
+ * Find an evictor that is idle, and whose CPU has nothing to do, also not soon. That is a hint.
+ * Some CPUs are looked at, all over the node. Return NULL if none of these is idle.
  */
 static struct scaleswap_evictor *ssw_evict_spare(struct ssw_pool *pool, unsigned int own,
-						 unsigned int most, bool now)
+						 unsigned int most)
 {
 	unsigned int nr = min(READ_ONCE(pool->nr_cpus), most), i;
 
@@ -205,7 +201,7 @@ static struct scaleswap_evictor *ssw_evict_spare(struct ssw_pool *pool, unsigned
 		if (READ_ONCE(pool->evictor[id].wanted) == SSW_EVICTOR_IDLE &&
 		    cpumask_test_cpu(cpu, &pool->cpus) &&
 		    cpu_online(cpu) && idle_cpu(cpu) &&
-		    (now || !atomic_read(per_cpu_ptr(&ssw_evict_waiting, cpu))))
+		    !atomic_read(per_cpu_ptr(&ssw_evict_waiting, cpu)))
 			return &pool->evictor[id];
 	}
 	return NULL;
@@ -223,7 +219,7 @@ static bool ssw_evict_wake_on(int nid, struct scaleswap_evict_target *t)
 	/* Pairs with that of the evictor that goes to sleep. */
 	smp_mb();
 	own = raw_cpu_read(ssw_evict_own) % most;
-	ev = ssw_evict_spare(pool, own, most, false);
+	ev = ssw_evict_spare(pool, own, most);
 	if (ev && ssw_evictor_claim(ev, t)) {
 		wake_up(&ev->wait);
 		return true;
@@ -295,28 +291,6 @@ static bool ssw_evict_is_late(struct scaleswap_evictor *ev, struct scaleswap_evi
 }
 
 /*
- * Hand a memcg or node over, for which tasks wait, to an evictor whose CPU is idle, if this one
- * takes time from other tasks. The task that woke it may be one of these by now: it goes on, while
- * others wait. The evictor leaves the memcg or node to others then, so it forgets that it had it.
- * Return false if no such evictor was found.
- */
-static bool ssw_evict_hand_over(struct scaleswap_evictor *ev, struct scaleswap_evict_target *t)
-{
-	struct scaleswap_evictor *to;
-
-	if (!atomic_read(&t->waiting) || single_task_running())
-		return false;
-	to = ssw_evict_spare(ssw_pools[ev->nid], ev->id, READ_ONCE(ssw_evict_threads), true);
-	if (!to || !ssw_evictor_claim(to, t))
-		return false;
-	if (trace_scaleswap_evict_hand_over_enabled())
-		trace_scaleswap_evict_hand_over(ssw_evict_ino(t), t->nid, ev->nid, ev->id, to->id);
-	ev->last = NULL;
-	wake_up(&to->wait);
-	return true;
-}
-
-/*
  * Evict from a memcg or node, until it has room, or it is the turn of another one. Return false if
  * nothing could be freed.
  */
@@ -346,8 +320,7 @@ static bool ssw_evict_until(struct scaleswap_evictor *ev, struct scaleswap_evict
 				return ssw_evict_is_late(ev, t);
 		}
 		taken += nr;
-		if ((taken >= SSW_BATCH_PAGES && !ssw_evict_is_only()) ||
-		    ssw_evict_hand_over(ev, t))
+		if (taken >= SSW_BATCH_PAGES && !ssw_evict_is_only())
 			return true;
 		cond_resched();
 	}

@@ -131,33 +131,6 @@ TRACE_EVENT(scaleswap_evict_take,
 		  __entry->nr)
 );
 
-/* An evictor leaves a cgroup or memory node to another one of its node, whose CPU is idle. */
-TRACE_EVENT(scaleswap_evict_hand_over,
-
-	TP_PROTO(unsigned long ino, int nid, int of, unsigned int nr, unsigned int to),
-
-	TP_ARGS(ino, nid, of, nr, to),
-
-	TP_STRUCT__entry(
-		__field(unsigned long, ino)
-		__field(int, nid)
-		__field(int, of)
-		__field(unsigned int, nr)
-		__field(unsigned int, to)
-	),
-
-	TP_fast_assign(
-		__entry->ino = ino;
-		__entry->nid = nid;
-		__entry->of = of;
-		__entry->nr = nr;
-		__entry->to = to;
-	),
-
-	TP_printk("cgroup=%lu node=%d evictor=%d:%u to=%u", __entry->ino, __entry->nid,
-		  __entry->of, __entry->nr, __entry->to)
-);
-
 /* An evictor has ended its part of a walk of page tables. It waits for others that have not. */
 TRACE_EVENT(scaleswap_evict_walk,
 

@@ -4,9 +4,9 @@
  *
  * Tasks on two CPUs charge two memcgs to their limit, and ask the evictor of their CPU; or another
  * one that is idle. An evictor takes what it was asked for, or what nobody else is about to take.
- * It has one memcg at a time, evicts till that has room, or hands it over to the other one, looks for
- * more, and sleeps if there is none. One may have to end meanwhile. That others expect it to come
- * has no end here; there, it has after a tick.
+ * It has one memcg at a time, evicts till that has room, looks for more, and sleeps if there is
+ * none. One may have to end meanwhile. That others expect it to come has no end here; there, it has
+ * after a tick.
  *
  * When nothing happens any more, no memcg is over its limit, so none is left by all: invariant 1 of
  * evictd.c. In the kernel, tasks that wait ask again as well; here, nobody does. That an evictor
@@ -15,18 +15,15 @@
  *
  * run: ok
  * run: ok -DFEWER
- * run: ok -DHANDS=1
- * run: ok -DFEWER -DHANDS=1
  * run: error -DNO_MB
  * run: error -DIDLE_LATE
  * run: error -DNO_RECHECK
  * run: error -DFEWER -DNO_GIVE_UP
  * run: error -DFEWER -DNO_LEAVER
- * run: error -DHANDS=1 -DNO_WAKE
  */
 #define E	2
 #define T	2
-#if defined(FEWER) && !defined(HANDS)
+#ifdef FEWER
 #define ASKS	2		/* of the only task */
 #else
 #define ASKS	1		/* of each */
@@ -40,9 +37,6 @@ bit idle[E], asleep[E];
 bit queued[T], over[T];
 byte evictors[T];
 byte awake = 1, threads = E;
-#ifdef HANDS
-byte hands;			/* times that an evictor tried to hand over */
-#endif
 bit locked;
 
 #define OPEN(t)	(queued[t] && !evictors[t])
@@ -198,48 +192,16 @@ inline next(ne)
 	fi
 }
 
-/* ssw_evict_hand_over() */
-inline hand_over(he)
-{
-#ifdef HANDS
-	if
-	:: hands < HANDS ->
-		hands++;
-#ifdef NO_WAKE
-		atomic {
-			if
-			:: wanted[1 - he] == IDLE ->
-				wanted[1 - he] = got;
-				woken[got] = 1 - he;
-				ok = 1
-			:: else
-			fi
-		}
-#else
-		claim(1 - he, got)
-#endif
-	:: true
-	fi
-#else
-	skip
-#endif
-}
-
 inline turn(te)
 {
-	hand_over(te);
-	if
-	:: ok -> ok = 0
-	:: else ->
-		over[got] = 0;
-		atomic { !locked -> queued[got] = 0 };
+	over[got] = 0;
+	atomic { !locked -> queued[got] = 0 };
 #ifndef NO_RECHECK
-		if
-		:: over[got] && threads -> request(te, got)
-		:: else
-		fi
-#endif
+	if
+	:: over[got] && threads -> request(te, got)
+	:: else
 	fi;
+#endif
 	target[te] = NONE;
 	atomic { !locked -> evictors[got]--; got = NONE }
 }

@@ -70,32 +70,10 @@ static int turns_of(unsigned long ino, long turns[CPUS], long *at_home)
 	return fclose(f) ? -errno : 0;
 }
 
-/* How often each evictor was handed something since the trace was begun */
-static int handed_to(long handed[CPUS])
-{
-	FILE *f = fopen(SSW_TRACE "trace", "re");
-	char line[512];
-	int to;
-
-	memset(handed, 0, CPUS * sizeof(*handed));
-	if (!f)
-		return -errno;
-	while (fgets(line, sizeof(line), f)) {
-		const char *at = strstr(line, ": scaleswap_evict_hand_over: ");
-
-		at = at ? strstr(at, " to=") : NULL;
-		if (at && sscanf(at, " to=%d", &to) == 1 && to < CPUS)
-			handed[to]++;
-	}
-	return fclose(f) ? -errno : 0;
-}
-
 /* Trace which evictor takes what. */
 static int turns_start(void)
 {
-	static const char *const events[] = {
-		"scaleswap/scaleswap_evict_take", "scaleswap/scaleswap_evict_hand_over", NULL
-	};
+	static const char *const events[] = { "scaleswap/scaleswap_evict_take", NULL };
 	int ret = ssw_trace_start(events);
 
 	/* Not of this process alone */
@@ -264,48 +242,6 @@ SSW_BODY(evict_own, kept_off)
 	TH_LOG("%ld, %ld, %ld and %ld turns of evictors 0 to 3", turns[0], turns[1], turns[2],
 	       turns[3]);
 	EXPECT_LT(0, turns[1] + turns[2] + turns[3]);
-	EXPECT_EQ(0, cg_remove(GROUP "0"));
-	settled(_metadata);
-}
-
-/*
- * Tasks of a group that may have one evictor at a time wait. An evictor whose CPU has something
- * else to do hands the group over to that of an idle CPU, and to no other one.
- */
-SSW_BODY(evict_own, handed_over)
-{
-	unsigned long ino = group_new(GROUP "0");
-	long turns[CPUS], handed[CPUS], at_home;
-	pid_t busy[CPUS], pid[2];
-
-	ASSERT_NE(0, ino);
-	/* CPU 1 is idle while its process waits. */
-	busy[0] = spin_on(0, SCHED_IDLE, 0);
-	ASSERT_LT(0, busy[0]);
-	ASSERT_TRUE(busy_begin(busy, 2));
-	/* That its evictor is idle at the right moment takes some turns. */
-	ssw_for_looks(look) {
-		ASSERT_EQ(0, turns_start());
-		for (int i = 0; i < 2; i++) {
-			pid[i] = turns_in(GROUP "0", i, PAGES, 5);
-			ASSERT_LT(0, pid[i]);
-		}
-		for (int i = 0; i < 2; i++)
-			EXPECT_EQ(0, ssw_join(pid[i]));
-		ssw_trace_stop();
-		ASSERT_EQ(0, turns_of(ino, turns, &at_home));
-		ASSERT_EQ(0, handed_to(handed));
-		TH_LOG("CPU 1 idle: %ld, %ld, %ld and %ld turns; handed over to these %ld, %ld, %ld and %ld times",
-		       turns[0], turns[1], turns[2], turns[3], handed[0], handed[1], handed[2],
-		       handed[3]);
-		if (handed[0] + handed[1] + handed[2] + handed[3])
-			break;
-	}
-	kill(busy[0], SIGKILL);
-	ssw_join(busy[0]);
-	busy_end(busy, 2);
-	EXPECT_LT(0, handed[1]);
-	EXPECT_EQ(0, handed[0] + handed[2] + handed[3]);
 	EXPECT_EQ(0, cg_remove(GROUP "0"));
 	settled(_metadata);
 }
