@@ -187,8 +187,9 @@ static bool ssw_evictor_ask(struct scaleswap_evictor *ev, struct scaleswap_evict
 }
 
 /*
- * Find an evictor that is idle, and whose CPU has nothing to do, also not soon. That is a hint.
- * Some CPUs are looked at, all over the node. Return NULL if none of these is idle.
+ * Find an evictor that is idle, and whose CPU has nothing to do, also not soon, and does not go
+ * offline. That is a hint. Some CPUs are looked at, all over the node. Return NULL if none of these
+ * is idle.
  */
 static struct scaleswap_evictor *ssw_evict_spare(struct ssw_pool *pool, unsigned int own,
 						 unsigned int most)
@@ -200,7 +201,7 @@ static struct scaleswap_evictor *ssw_evict_spare(struct ssw_pool *pool, unsigned
 
 		if (READ_ONCE(pool->evictor[id].wanted) == SSW_EVICTOR_IDLE &&
 		    cpumask_test_cpu(cpu, &pool->cpus) &&
-		    cpu_online(cpu) && idle_cpu(cpu) &&
+		    cpu_active(cpu) && idle_cpu(cpu) &&
 		    !atomic_read(per_cpu_ptr(&ssw_evict_waiting, cpu)))
 			return &pool->evictor[id];
 	}
