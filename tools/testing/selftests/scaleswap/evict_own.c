@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Which evictor takes a cgroup, and where: that of the CPU which needs memory, as long as no CPU is
- * idle, and it gets that CPU.
+ * idle, and it gets that CPU. And what is left there: nothing.
  */
 #include <sched.h>
 #include <sys/stat.h>
 
 #include "evict_harness.h"
 
+#define GEN	"/sys/kernel/mm/lru_gen/enabled"
 #define GROUP	"ssw-own"
 #define CPUS	4
 #define PAGES	1200
@@ -35,6 +36,7 @@ FIXTURE_TEARDOWN(evict_own)
 	char name[32];
 
 	put("threads", self->threads);
+	ssw_write(EVICT "cpus", "\n");
 	for (int i = 0; i < CPUS; i++) {
 		snprintf(name, sizeof(name), GROUP "%d", i);
 		if (!access(SSW_CG "/" GROUP "0", F_OK) && cg_remove(name))
@@ -244,6 +246,72 @@ SSW_BODY(evict_own, kept_off)
 	EXPECT_LT(0, turns[1] + turns[2] + turns[3]);
 	EXPECT_EQ(0, cg_remove(GROUP "0"));
 	settled(_metadata);
+}
+
+/* A process of a group that uses its pages in no order, as many times as it has pages */
+static pid_t uses_pages(const char *group, int cpu, long pages, int times)
+{
+	uint64_t rnd = cpu + 1;
+	pid_t pid = ssw_fork();
+	char *p;
+
+	if (pid)
+		return pid;
+	if (cg_move(group, getpid()))
+		_exit(9);
+	ssw_pin(cpu);
+	p = ssw_map(pages, false);
+	if (!p)
+		_exit(8);
+	ssw_stamp(p, pages, 1);
+	for (long i = 0; i < times * pages; i++) {
+		char *one = p + ssw_random(&rnd) % pages * SSW_PAGE;
+
+		if (ssw_wrong(one, 1, 1))
+			_exit(1);
+		ssw_stamp(one, 1, 1);
+	}
+	_exit(0);
+}
+
+/*
+ * Evictors have CPUs of their own, which do nothing else, and so do not let go of pages that they
+ * refer to. When the processes of a group have ended, its pages can be freed all the same.
+ */
+SSW_BODY(evict_own, nothing_is_kept)
+{
+	const long pages = 500, limit = 300;
+	bool was = ssw_generations();
+	pid_t pid[2 * CPUS];
+	long long left;
+
+	if (access(GEN, F_OK))
+		SKIP(return, "a kernel without CONFIG_LRU_GEN");
+	ASSERT_EQ(0, ssw_write(GEN, "y"));
+	ASSERT_EQ(0, ssw_write(EVICT "cpus", "2-3"));
+	for (int round = 0; round < 6; round++) {
+		ASSERT_NE(0, group_new(GROUP "0"));
+		ASSERT_EQ(0, ssw_cgroup_set(GROUP "0", "memory.max", limit * SSW_PAGE));
+		for (int i = 0; i < 2 * CPUS; i++) {
+			pid[i] = uses_pages(GROUP "0", i % 2, pages, 4);
+			ASSERT_LT(0, pid[i]);
+		}
+		for (int i = 0; i < 2 * CPUS; i++)
+			EXPECT_EQ(0, ssw_join(pid[i])) TH_LOG("1: a page is wrong");
+		settled(_metadata);
+		/* This process frees what its own CPU refers to, but not what others do. */
+		for (int i = 0; i < 10; i++) {
+			ssw_cgroup_set(GROUP "0", "memory.max", 0);
+			left = cg(GROUP "0", "memory.stat", "active_anon") +
+			       cg(GROUP "0", "memory.stat", "inactive_anon");
+			if (!left)
+				break;
+			usleep(50000);
+		}
+		EXPECT_EQ(0, left) TH_LOG("round %d: %lld KB are left", round, left / 1024);
+		EXPECT_EQ(0, cg_remove(GROUP "0"));
+	}
+	ssw_write(GEN, was ? "y" : "n");
 }
 
 TEST_HARNESS_MAIN
