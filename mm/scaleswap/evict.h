@@ -232,7 +232,7 @@ void ssw_evict_drain(struct scaleswap_pipe *pipe);
  * @freed: pages of @target that evictors had freed when the task began to wait
  * @began: whether the task has waited; the others are valid then
  * @overtaken: whether it was woken in vain: others took what there was
- * @left: jiffies that are left to wait
+ * @end: jiffies at which the task has waited long enough
  * @start: local_clock() when the task began to wait, for the trace event
  */
 struct ssw_evict_wait {
@@ -244,7 +244,7 @@ struct ssw_evict_wait {
 	unsigned long freed;
 	bool began;
 	bool overtaken;
-	long left;
+	unsigned long end;
 	u64 start;
 };
 

@@ -62,7 +62,7 @@ static bool ssw_evict_gives_up(struct ssw_evict_wait *w)
 	else if (w->held ? !ssw_evict_in_flight(w->target) :
 		 ssw_evict_is_stuck(w->target) || !READ_ONCE(ssw_evict_threads))
 		w->why = SSW_FB_EVICT_STUCK;
-	else if (w->left <= 0)
+	else if (time_after_eq(jiffies, w->end))
 		w->why = SSW_FB_EVICT_LATE;
 	else
 		return false;
@@ -80,8 +80,6 @@ static bool ssw_evict_sleep(struct ssw_evict_wait *w)
 	if (!w->held)
 		atomic_inc(&t->waiting);
 	for (;;) {
-		long slice;
-
 		/* Who was woken is not queued any more, and need not lock the queue again. */
 		good = w->over(w);
 		if (good)
@@ -101,8 +99,7 @@ static bool ssw_evict_sleep(struct ssw_evict_wait *w)
 		 * waits for what evictors hold is only told when they hold nothing. The evictor
 		 * that was woken may not get a CPU; another one may.
 		 */
-		slice = min(w->left, SSW_POLL);
-		w->left -= slice - schedule_timeout(slice);
+		schedule_timeout(clamp((long)(w->end - jiffies), 1L, SSW_POLL));
 	}
 	finish_wait(&t->waiters, &wait);
 	ssw_evict_cpu_waited(cpu);
@@ -115,6 +112,8 @@ static bool ssw_evict_sleep(struct ssw_evict_wait *w)
  * ssw_evict_wait - wait until evictors have freed what a task needs, or for evict/wait_ms
  * @w: what it needs: @w->target, @w->freed, @w->over, @w->gfp_mask; whether it is @w->held
  *
+ * Time counts in which the task could run but has no CPU: evictors may have one.
+ *
  * Context: process context, sleeps. May be called again if somebody else took what there was; then
  * it only waits for what is left of the time.
  * Return: true if it is there. Else @w->why says why not.
@@ -126,7 +125,7 @@ bool ssw_evict_wait(struct ssw_evict_wait *w)
 
 	if (!w->began) {
 		w->began = true;
-		w->left = msecs_to_jiffies(READ_ONCE(ssw_evict_wait_ms));
+		w->end = jiffies + msecs_to_jiffies(READ_ONCE(ssw_evict_wait_ms));
 		w->start = trace_scaleswap_evict_wait_enabled() ? local_clock() : 0;
 	}
 	delayacct_freepages_start();
@@ -135,7 +134,8 @@ bool ssw_evict_wait(struct ssw_evict_wait *w)
 	fs_reclaim_release(w->gfp_mask);
 	delayacct_freepages_end();
 	/* If nothing was freed all the time, others need not wait as long to learn that. */
-	if (!good && w->left <= 0 && !w->held && atomic_long_read(&t->freed) == w->freed)
+	if (!good && w->why == SSW_FB_EVICT_LATE && !w->held &&
+	    atomic_long_read(&t->freed) == w->freed)
 		ssw_evict_set_stuck(t);
 	return good;
 }

@@ -128,7 +128,7 @@ static struct page *ssw_alloc_wait(struct ssw_alloc_wait *w)
 		if (page)
 			return page;
 		/* Others have taken it, or it is not for this allocation. */
-		w->wait.left -= 1 - schedule_timeout_killable(1);
+		schedule_timeout_killable(1);
 	}
 	return NULL;
 }

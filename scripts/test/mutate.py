@@ -147,8 +147,11 @@ MUTANTS = {
                           "	return 0;", "pool/evict_pool.at_the*"),
     "pool-never-stuck": ("mm/scaleswap/evictroom.c", "	WRITE_ONCE(t->stuck, (jiffies + backoff) | 1);", "",
                          "pool/evict_pool.locked*"),
-    "pool-waits-for-ever": ("mm/scaleswap/evictwait.c", "		w->left -= slice - schedule_timeout(slice);",
-                            "		schedule_timeout(slice);", "pool/evict_pool.slow*"),
+    "pool-waits-for-ever": ("mm/scaleswap/evictwait.c", "	else if (time_after_eq(jiffies, w->end))", "	else if (0)",
+                            "pool/evict_pool.slow*"),
+    "pool-waits-with-a-cpu": ("mm/scaleswap/evictwait.c", "		schedule_timeout(clamp((long)(w->end - jiffies), 1L, SSW_POLL));",
+                              "		w->end -= jiffies;\n		w->end -= clamp((long)w->end, 1L, SSW_POLL);\n"
+                              "		schedule_timeout(SSW_POLL);\n		w->end += jiffies;", "pool/evict_own.waits*"),
     "pool-killed-late": ("mm/scaleswap/evictwait.c", "	if (fatal_signal_pending(current))", "	if (0)",
                          "pool/evict_pool.slow*"),
     "pool-low-taken": ("mm/scaleswap/vmscan-evict.c", "	return scaleswap_evicts() && !sc->proactive;", "	return false;",

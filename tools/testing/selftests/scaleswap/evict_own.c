@@ -5,6 +5,7 @@
  */
 #include <sched.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "evict_harness.h"
 
@@ -244,6 +245,87 @@ SSW_BODY(evict_own, kept_off)
 	TH_LOG("%ld, %ld, %ld and %ld turns of evictors 0 to 3", turns[0], turns[1], turns[2],
 	       turns[3]);
 	EXPECT_LT(0, turns[1] + turns[2] + turns[3]);
+	EXPECT_EQ(0, cg_remove(GROUP "0"));
+	settled(_metadata);
+}
+
+static bool waits(pid_t pid)
+{
+	char path[32], buf[256];
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (ssw_read(path, buf, sizeof(buf)) <= 0)
+		return false;
+	at = strrchr(buf, ')');
+	return at && !strncmp(at, ") D", 3);
+}
+
+/* Have a real-time task take a CPU, but for moments. It counts 100 ms of its time. */
+static pid_t hog(int cpu, volatile int *counted)
+{
+	const struct sched_param param = { .sched_priority = 1 };
+	struct timespec t;
+	pid_t pid = ssw_fork();
+
+	if (pid)
+		return pid;
+	ssw_pin(cpu);
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		_exit(7);
+	for (;;) {
+		do {
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+		} while (t.tv_sec * 10 + t.tv_nsec / 100000000 <= *counted);
+		(*counted)++;
+		usleep(1000);
+	}
+}
+
+/*
+ * A real-time task has the CPU of a task that waits, which is woken, and looks, but seldom. It waits
+ * no longer for that: 1 s. Were only the time counted in which it sleeps, 20 ms at a time, it would
+ * be some 5 s.
+ */
+SSW_BODY(evict_own, waits_without_a_cpu)
+{
+	volatile int *counted = ssw_shared(sizeof(*counted));
+	long long late, wait_ms = ssw_num(EVICT "wait_ms");
+	int looks = 0, at;
+	pid_t pid, rt;
+
+	if (access(PAUSE, F_OK))
+		SKIP(return, "a kernel without CONFIG_FAULT_INJECTION_DEBUG_FS");
+	ASSERT_NE(0, group_new(GROUP "0"));
+	put("wait_ms", 1000);
+	ASSERT_EQ(0, ssw_write(PAUSE, "Y"));
+	late = ssw_stat("fallback/evict_late");
+	pid = turns_in(GROUP "0", 0, PAGES, 1);
+	ASSERT_LT(0, pid);
+	/* It waits, not for I/O. */
+	ssw_for_looks(i) {
+		looks = waits(pid) ? looks + 1 : 0;
+		if (looks == 3)
+			break;
+		usleep(10000);
+	}
+	rt = hog(0, counted);
+	ASSERT_LT(0, rt);
+	ssw_for_looks(i) {
+		if (ssw_stat("fallback/evict_late") > late)
+			break;
+		usleep(1000);
+	}
+	at = *counted;
+	kill(rt, SIGKILL);
+	ssw_join(rt);
+	ASSERT_EQ(0, ssw_write(PAUSE, "N"));
+	TH_LOG("%d ms of the real-time task", 100 * at);
+	EXPECT_LT(late, ssw_stat("fallback/evict_late"));
+	EXPECT_LT(0, at);
+	EXPECT_GT(25, at);
+	put("wait_ms", wait_ms);
+	EXPECT_EQ(0, ssw_join(pid)) TH_LOG("1: a page is wrong");
 	EXPECT_EQ(0, cg_remove(GROUP "0"));
 	settled(_metadata);
 }
