@@ -69,7 +69,7 @@ MAIN = (60, 400)    # T, Q
 OTHERS = [[0, 400], [120, 400], [60, 100], [60, 200]]
 # the first T, Q is measured in all steps, the others while CPUs check and rewrite
 SETTINGS = dict(config="test", pages=1024, all_pages=8192, device_us=0, global_pages=32768, depth=32, others=OTHERS, seed=1,
-                other_seeds=[2, 3], spare=0, watermarks=0, request_pages=0)
+                other_seeds=[2, 3], spare=0, watermarks=0, request_pages=0, mix=0)
 QUICK = dict(pages=512, all_pages=2048, others=[], other_seeds=[])
 # what is measured with other T, Q and seeds, too; seeds up to this number of CPUs, where single waits count most
 COMPARED = ("base", "linux-7.2", "on")
@@ -98,8 +98,8 @@ def with_locks(p):
 
 def phases(p, cpus):
     """What swapload does; the window of each, as {window: (what, T, Q)}."""
-    # many CPUs go over a part of their pages
-    mix = f"mix/{part(cpus)}"
+    # many CPUs go over a part of their pages, unless it is said how often they are to go over all
+    mix = f"mix:{p['mix']}" if p["mix"] else f"mix/{part(cpus)}"
     steps = ["fill@1=swap_out", f"{mix}@2=both"]
     windows = {1: ("swap_out", *MAIN), 2: ("both", *MAIN)}
     for w, (t, q) in enumerate(p["others"], 4):
@@ -323,7 +323,7 @@ def settings(p, column, load, seed):
     """Other T and Q where they decide something: it takes twice as long."""
     here = dict(p, seed=seed)
     del here["other_seeds"]
-    for name in ("spare", "watermarks", "request_pages"):
+    for name in ("spare", "watermarks", "request_pages", "mix"):
         if not here[name]:
             del here[name]
     if load != "shared" or column not in COMPARED or seed != p["seed"] or with_locks(p):
@@ -397,6 +397,8 @@ def write(out, p, rows):
             "to each other than those of a machine with so many CPUs",
             "request_pages: pages that a drive takes in one request, if it is not 0. null_blk copies all pages of a request under one "
             "lock of the drive, and a read waits for that, which drives do not have",
+            "mix: how often each process goes over all its pages in both; 0: once, and with more than 32 CPUs over a part of them. "
+            "With 64 CPUs that is 20 ms of simulated time, in which single events decide",
             "both, in each run: check and rewrite in random order. kfaults_s: faults of all CPUs, thousands a second; avg_us to max_us: of a "
             "fault, by the time stamp counter; lines: transfers of a line from another CPU, over the number of faults",
             "killed: how many guests before this one ended because their kernel killed the load for want of memory; each time, "
