@@ -314,7 +314,8 @@ SSW_BODY(evict_own, waits_without_a_cpu)
 	ssw_for_looks(i) {
 		if (ssw_stat("fallback/evict_late") > late)
 			break;
-		usleep(1000);
+		/* Seldom: an emulator has CPUs take turns. */
+		usleep(50000);
 	}
 	at = *counted;
 	kill(rt, SIGKILL);
@@ -323,7 +324,7 @@ SSW_BODY(evict_own, waits_without_a_cpu)
 	TH_LOG("%d ms of the real-time task", 300 * at);
 	EXPECT_LT(late, ssw_stat("fallback/evict_late"));
 	EXPECT_LT(0, at);
-	EXPECT_GT(10, at);
+	EXPECT_GT(7, at);
 	put("wait_ms", wait_ms);
 	EXPECT_EQ(0, ssw_join(pid)) TH_LOG("1: a page is wrong");
 	EXPECT_EQ(0, cg_remove(GROUP "0"));
