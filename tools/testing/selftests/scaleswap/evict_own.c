@@ -283,9 +283,9 @@ static pid_t hog(int cpu, volatile int *counted)
 }
 
 /*
- * A real-time task has the CPU of a task that waits, which is woken, and looks, but seldom. It waits
- * no longer for that: 1 s. Were only the time counted in which it sleeps, 20 ms at a time, it would
- * be 15 s.
+ * A real-time task has the CPU of a task that waits, which is woken, and looks, but seldom. It
+ * waits no longer for that: 1 s. Were only the time counted in which it sleeps, 20 ms at a time, it
+ * would be 15 s, if it looked once after each turn of the other one.
  */
 SSW_BODY(evict_own, waits_without_a_cpu)
 {
