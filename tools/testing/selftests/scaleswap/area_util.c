@@ -469,9 +469,9 @@ long long ssw_left_in_swap(const char *group, int seconds)
 		ssw_write(path, "16M");
 		usleep(100000);
 	}
-	printf("# left: SwapTotal %lld kB, SwapFree %lld kB, SwapCached %lld kB, used %lld pages, tables %lld\n",
+	printf("# left: SwapTotal %lld kB, SwapFree %lld kB, SwapCached %lld kB, used %lld pages, %lld of processes, tables %lld\n",
 	       ssw_meminfo("SwapTotal"), ssw_meminfo("SwapFree"), ssw_meminfo("SwapCached"),
-	       ssw_sum("used"), ssw_has_deleg() ? ssw_sum("tables") : 0);
+	       ssw_sum("used"), ssw_all_vmswap(), ssw_has_deleg() ? ssw_sum("tables") : 0);
 	return left;
 }
 
