@@ -181,7 +181,7 @@ MUTANTS = {
     "pool-walk-not-ended": ("mm/vmscan.c", "	scaleswap_walk_end(mm_state);\n", "", "lrugen/lru_gen.evictors*"),
     "pool-walk-not-begun": ("mm/vmscan.c", "	scaleswap_walk_begin(mm_state);\n", "", "lrugen/lru_gen.evictors*"),
     "pool-walk-always": ("mm/vmscan.c", " || scaleswap_has_walked(lruvec, mm_state)", "", "lrugen/lru_gen.evictors*"),
-    "pool-keeps-neighbours": ("mm/vmscan.c", "	set_mm_walk(NULL, sc->proactive || scaleswap_evicts());", "	set_mm_walk(NULL, sc->proactive);",
+    "pool-keeps-neighbours": ("mm/vmscan.c", "!walk && (force_alloc || scaleswap_evicts())", "!walk && force_alloc",
                               "pool/evict_own.nothing_is_kept"),
     "pool-own-any": ("mm/scaleswap/evictd.c", "	own = raw_cpu_read(ssw_evict_own) % most;",
                      "	own = (raw_cpu_read(ssw_evict_own) + 1) % most;", "pool/evict_own.*"),

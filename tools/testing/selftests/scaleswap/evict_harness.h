@@ -71,6 +71,23 @@ static inline void settled(struct __test_metadata *_metadata)
 	EXPECT_EQ(0, isolated);
 }
 
+/* Have a new process join @group, stay on a CPU, and stamp pages, which it returns. */
+static inline char *stamp_in(const char *group, int cpu, long pages)
+{
+	char *p;
+
+	if (!group)
+		ssw_write("/proc/self/oom_score_adj", "1000");
+	else if (cg_move(group, getpid()))
+		_exit(9);
+	ssw_pin(cpu);
+	p = ssw_map(pages, false);
+	if (!p)
+		_exit(8);
+	ssw_stamp(p, pages, 1);
+	return p;
+}
+
 /*
  * A process that has pages of its own, and checks and stamps them in turn. It is in @group or, if
  * that is NULL, the first to be killed where memory is short. It only goes on when *@stamped
@@ -84,15 +101,7 @@ static inline pid_t turns_beside(const char *group, int cpu, long pages, int rou
 
 	if (pid)
 		return pid;
-	if (!group)
-		ssw_write("/proc/self/oom_score_adj", "1000");
-	else if (cg_move(group, getpid()))
-		_exit(9);
-	ssw_pin(cpu);
-	p = ssw_map(pages, false);
-	if (!p)
-		_exit(8);
-	ssw_stamp(p, pages, 1);
+	p = stamp_in(group, cpu, pages);
 	if (stamped)
 		__sync_fetch_and_sub(stamped, 1);
 	while (stamped && *stamped > 0)
