@@ -7,6 +7,7 @@
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
+#include <linux/cache.h>
 #include <linux/cgroup.h>
 #include <linux/list.h>
 #include <linux/memcontrol.h>
@@ -42,6 +43,9 @@ static LIST_HEAD(ssw_evict_list);
 static DEFINE_SPINLOCK(ssw_evict_lock);
 
 unsigned int ssw_evict_threads __read_mostly;
+
+/* All that counts pages of a memcg reads @nodeinfo. Tasks and evictors write @evict all the time. */
+static_assert(offsetof(struct mem_cgroup, nodeinfo) % SMP_CACHE_BYTES == 0);
 
 /* --- how much of a memcg to evict ---------------------------------------------------- */
 
@@ -277,7 +281,8 @@ static bool ssw_evict_add_freed(struct scaleswap_evict_target *t, unsigned long 
 	/* Each charge reads that line. */
 	if (READ_ONCE(t->late))
 		WRITE_ONCE(t->late, false);
-	WRITE_ONCE(t->backoff, 0);
+	if (READ_ONCE(t->backoff))
+		WRITE_ONCE(t->backoff, 0);
 	return true;
 }
 
@@ -689,10 +694,13 @@ static void ssw_evict_adapt(struct mem_cgroup *memcg)
 {
 	unsigned long limit = ssw_evict_limit(memcg);
 	bool waited = atomic_xchg(&memcg->evict.waits, 0);
+	unsigned int headroom;
 
-	if (limit)
-		WRITE_ONCE(memcg->evict.headroom, ssw_headroom(ssw_evict_headroom(memcg, limit),
-							       limit, waited));
+	if (!limit)
+		return;
+	headroom = ssw_headroom(ssw_evict_headroom(memcg, limit), limit, waited);
+	if (headroom != READ_ONCE(memcg->evict.headroom))
+		WRITE_ONCE(memcg->evict.headroom, headroom);
 }
 
 /**
