@@ -273,6 +273,7 @@ void ssw_evict_was_late(struct mem_cgroup *memcg, int nid);
 unsigned int ssw_charge_batch(unsigned int headroom, unsigned int cpus);
 unsigned int ssw_headroom(unsigned int headroom, unsigned long limit, bool more);
 unsigned long ssw_headroom_end(unsigned int headroom);
+unsigned long ssw_evict_demand(unsigned int waiting, unsigned long limit);
 unsigned int ssw_evictors_for(unsigned int most, unsigned long headroom, unsigned long left);
 unsigned int ssw_evictors_of(unsigned long limit, unsigned int threads, unsigned int nodes);
 void ssw_evict_request(struct scaleswap_evict_target *t);

@@ -30,6 +30,8 @@
 #define SSW_HEADROOM_MAX	131072
 /* Pages that evictors make room for beyond the headroom at least, if it has as many */
 #define SSW_BEYOND_MIN		64
+/* A limit's part that evictors make room for because tasks wait, at most */
+#define SSW_DEMAND_PART		16
 /* Pages of a memcg's limit for each evictor that it may have at a time, as a power of two */
 #define SSW_EVICTOR_SHIFT	9
 /* All stocks of charges together are at most this part of the headroom, or a page a CPU */
@@ -90,7 +92,7 @@ unsigned int ssw_headroom(unsigned int headroom, unsigned long limit, bool more)
  *
  * It is half of that more. That is what they evict each time, so it is not less than 64 pages, if
  * the headroom has as many; 1 MB is enough. A limit of 16 MB or more thus has at most three 64ths
- * free.
+ * free, and what tasks have waited for, but not taken yet: ssw_evict_demand().
  *
  * Context: any.
  * Return: pages.
@@ -100,6 +102,25 @@ unsigned long ssw_headroom_end(unsigned int headroom)
 	unsigned int more = clamp(headroom / 2, SSW_BEYOND_MIN, SSW_BATCH_PAGES);
 
 	return headroom + min(headroom, more);
+}
+
+/**
+ * ssw_evict_demand - compute how much room tasks that wait are about to use
+ * @waiting: how many
+ * @limit: the limit, in pages
+ *
+ * Evictors make that room besides the headroom, as it is gone as soon as they have: each task takes
+ * %SWAP_CLUSTER_MAX pages. Pages that evictors hold count as room to come, so they hold no more than
+ * the headroom and this. Each of them is held until its batch is written. With many CPUs the
+ * headroom alone would limit how many are freed in that time, and most tasks and evictors would
+ * sleep.
+ *
+ * Context: any.
+ * Return: pages, at most a 16th of the limit.
+ */
+unsigned long ssw_evict_demand(unsigned int waiting, unsigned long limit)
+{
+	return min(waiting * SWAP_CLUSTER_MAX, limit / SSW_DEMAND_PART);
 }
 
 /* The headroom of a memcg, also if it never had any or its limit was changed */
@@ -154,6 +175,8 @@ unsigned long ssw_evict_over(struct scaleswap_evict_target *t)
 	usage = page_counter_read(&memcg->memory);
 	if (!limit)
 		return 0;
+	/* A hint, no barrier: who begins to wait asks again. */
+	usage += ssw_evict_demand(atomic_read(&t->waiting), limit);
 	limit -= ssw_headroom_end(ssw_evict_headroom(memcg, limit));
 	return usage > limit ? usage - limit : 0;
 }

@@ -226,6 +226,8 @@ MUTANTS = {
                               "pool/evict_stock.*"),
     "pool-stocks-one-cpu": ("mm/scaleswap/evictroom.c", "							    ssw_evict_cpus(memcg)));",
                             "							    1));", "pool/evict_stock.*"),
+    "pool-demand-forgotten": ("mm/scaleswap/evictroom.c", "	usage += ssw_evict_demand(atomic_read(&t->waiting), limit);\n", "",
+                              "pool/evict_stock.tasks*"),
     "pool-ends-at-twice": ("mm/scaleswap/evictroom.c", "	return headroom + min(headroom, more);", "	return headroom + min(headroom, SSW_BATCH_PAGES);",
                            "kunit/*"),
     "pool-walk-alone": ("mm/scaleswap/evict.c", "	if (others)\n		return ssw_walk_wait(evictors, timeout);\n", "", "kunit/*"),

@@ -70,6 +70,17 @@ static void ssw_test_headroom_end(struct kunit *test)
 	}
 }
 
+/* As much as tasks that wait charge, but many tasks do not have a small group evicted. */
+static void ssw_test_demand(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, ssw_evict_demand(0, 32768), 0);
+	KUNIT_EXPECT_EQ(test, ssw_evict_demand(1, 32768), SWAP_CLUSTER_MAX);
+	KUNIT_EXPECT_EQ(test, ssw_evict_demand(64, 32768), 64 * SWAP_CLUSTER_MAX);
+	KUNIT_EXPECT_EQ(test, ssw_evict_demand(65, 32768), 2048);
+	KUNIT_EXPECT_EQ(test, ssw_evict_demand(64, 256), 16);
+	KUNIT_EXPECT_EQ(test, ssw_evict_demand(1 << 20, 1UL << 30), 1UL << 25);
+}
+
 /* All stocks are at most half of the headroom, or a page each. */
 static void ssw_test_charge_batch(struct kunit *test)
 {
@@ -282,6 +293,7 @@ static struct kunit_case ssw_evict_cases[] = {
 	KUNIT_CASE(ssw_test_headroom_first),
 	KUNIT_CASE(ssw_test_headroom_follows),
 	KUNIT_CASE(ssw_test_headroom_end),
+	KUNIT_CASE(ssw_test_demand),
 	KUNIT_CASE(ssw_test_charge_batch),
 	KUNIT_CASE(ssw_test_evictors),
 	KUNIT_CASE(ssw_test_who_waits),

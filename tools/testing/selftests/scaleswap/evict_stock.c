@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Charges that CPUs stock: where evictors leave room below a cgroup's limit, they are not to take
- * most of it.
+ * Who takes the room that evictors leave below a cgroup's limit: CPUs that stock charges, which are
+ * not to take most of it, and tasks that wait.
  */
 #include <fcntl.h>
 
+#include "dm_util.h"
 #include "evict_harness.h"
+#include "fault_util.h"
 
 #define GROUP	"ssw-stock"
 #define CHILD	GROUP "/below"
 #define BATCH	64	/* what a CPU charges at a time where it may */
+#define CLUSTER	32	/* what an evictor isolates at a time */
 
-FIXTURE(evict_stock) { long long threads; };
+FIXTURE(evict_stock) { long long threads, wait_ms; };
 
 FIXTURE_SETUP(evict_stock)
 {
 	const char *why = pool_start("2", &self->threads);
 
+	self->wait_ms = ssw_num(EVICT "wait_ms");
 	if (why)
 		SKIP(return, "%s", why);
 }
@@ -24,11 +28,13 @@ FIXTURE_SETUP(evict_stock)
 FIXTURE_TEARDOWN(evict_stock)
 {
 	put("threads", self->threads);
+	put("wait_ms", self->wait_ms);
 	if (!access(SSW_CG "/" CHILD, F_OK))
 		cg_remove(CHILD);
 	if (!access(SSW_CG "/" GROUP, F_OK))
 		cg_remove(GROUP);
 	ssw_end();
+	dm_gone();
 }
 
 static long usage(int fd)
@@ -162,6 +168,55 @@ SSW_BODY(evict_stock, removed)
 		}
 		ASSERT_GE(was, now) TH_LOG("a group that charged %d pages is not freed", pages);
 	}
+}
+
+/*
+ * The device stalls, so an evictor holds as many pages as it is to evict: with tasks that wait these
+ * are more than the headroom. A 32nd of the limit and 64 pages are the most that this may be, and
+ * one isolation more. The tasks are to take 32 pages each, a 16th of the limit all together.
+ */
+SSW_BODY(evict_stock, tasks_that_wait)
+{
+	const long max = 4096, headroom = max / 32 + 64 + CLUSTER - 1;
+	long long late, held, most = 0;
+	char dev[32];
+	pid_t pid[12];
+	int err;
+
+	if (!ssw_bdev(0))
+		SKIP(return, "SSW_BDEVS names no spare block device");
+	err = dm_linear(ssw_bdev(0), 128 << 20 >> 9, dev, sizeof(dev));
+	if (err)
+		SKIP(return, "no dm-linear over a spare device (%s)", strerror(-err));
+	ASSERT_EQ(0, ssw_mkswap(dev, 4 * max));
+	ASSERT_LE(0, ssw_on_cpu(dev, 0));
+	ASSERT_EQ(0, cg_make(GROUP));
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+	put("threads", 1);
+	ASSERT_EQ(0, ssw_write(EVICT "wait_ms", PATIENT));
+	late = counter("late");
+	ASSERT_EQ(0, dm_suspend(true));
+	for (int i = 0; i < 12; i++)
+		pid[i] = turns_in(GROUP, 0, max / 8, 0);
+	/* Until it puts back what it holds */
+	ssw_for_looks(i) {
+		held = counter("held");
+		held -= counter("freed") + counter("put_back");
+		if (counter("late") > late)
+			break;
+		if (held > most)
+			most = held;
+		usleep(5000);
+	}
+	ASSERT_EQ(0, dm_suspend(false));
+	for (int i = 0; i < 12; i++)
+		EXPECT_EQ(0, ssw_join(pid[i]));
+	TH_LOG("up to %lld pages held, %lld late", most, counter("late") - late);
+	EXPECT_LT(headroom, most);
+	settled(_metadata);
+	EXPECT_EQ(0, cg_remove(GROUP));
+	EXPECT_EQ(0, fault_swapoff(dev, 120));
+	EXPECT_EQ(0, dm_gone());
 }
 
 TEST_HARNESS_MAIN
