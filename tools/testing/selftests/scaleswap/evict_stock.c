@@ -178,6 +178,7 @@ SSW_BODY(evict_stock, removed)
 SSW_BODY(evict_stock, tasks_that_wait)
 {
 	const long max = 4096, headroom = max / 32 + 64 + CLUSTER - 1;
+	volatile int *stamped = ssw_shared(sizeof(*stamped));
 	long long late, held, most = 0;
 	char dev[32];
 	pid_t pid[12];
@@ -196,8 +197,10 @@ SSW_BODY(evict_stock, tasks_that_wait)
 	ASSERT_EQ(0, ssw_write(EVICT "wait_ms", PATIENT));
 	late = counter("late");
 	ASSERT_EQ(0, dm_suspend(true));
+	/* None ends before all have their pages. */
+	*stamped = 12;
 	for (int i = 0; i < 12; i++)
-		pid[i] = turns_in(GROUP, 0, max / 8, 0);
+		pid[i] = turns_beside(GROUP, 0, max / 8, 0, stamped);
 	/* Until it puts back what it holds */
 	ssw_for_looks(i) {
 		held = counter("held");
