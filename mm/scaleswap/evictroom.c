@@ -46,7 +46,7 @@ static DEFINE_SPINLOCK(ssw_evict_lock);
 
 unsigned int ssw_evict_threads __read_mostly;
 
-/* All that counts pages of a memcg reads @nodeinfo. Tasks and evictors write @evict all the time. */
+/* All that counts pages of a memcg reads @nodeinfo. Tasks and evictors write @evict all along. */
 static_assert(offsetof(struct mem_cgroup, nodeinfo) % SMP_CACHE_BYTES == 0);
 
 /* --- how much of a memcg to evict ---------------------------------------------------- */
@@ -110,8 +110,8 @@ unsigned long ssw_headroom_end(unsigned int headroom)
  * @limit: the limit, in pages
  *
  * Evictors make that room besides the headroom, as it is gone as soon as they have: each task takes
- * %SWAP_CLUSTER_MAX pages. Pages that evictors hold count as room to come, so they hold no more than
- * the headroom and this. Each of them is held until its batch is written. With many CPUs the
+ * %SWAP_CLUSTER_MAX pages. Pages that evictors hold count as room to come, so they hold no more
+ * than the headroom and this. Each of them is held until its batch is written. With many CPUs the
  * headroom alone would limit how many are freed in that time, and most tasks and evictors would
  * sleep.
  *

@@ -171,9 +171,9 @@ SSW_BODY(evict_stock, removed)
 }
 
 /*
- * The device stalls, so an evictor holds as many pages as it is to evict: with tasks that wait these
- * are more than the headroom. A 32nd of the limit and 64 pages are the most that this may be, and
- * one isolation more. The tasks are to take 32 pages each, a 16th of the limit all together.
+ * The device stalls, so an evictor holds as many pages as it is to evict: with tasks that wait
+ * these are more than the headroom. A 32nd of the limit and 64 pages are the most that this may be,
+ * and one isolation more. The tasks are to take 32 pages each, a 16th of the limit all together.
  */
 SSW_BODY(evict_stock, tasks_that_wait)
 {
