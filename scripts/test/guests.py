@@ -106,7 +106,7 @@ GUESTS = {
                 "deleg:crowd_with_batch_1 deleg:busy_area_goes evict:while_written_to "
                 "evict:entry_moved_before_the_flush stress.sh:for_a_while stress.sh:with_evictors"),
     "off": dict(cpus=4, nodes=2, append="scaleswap=off", debug=dict(nodes=1),
-                tests="param.sh off.sh plain"),
+                tests="param.sh off.sh plain vmap"),
     "bad": dict(cpus=2, nodes=1, append="scaleswap=nosuchthing", debug=None,
                 tests="param.sh off.sh"),
     "noparam": dict(cpus=2, nodes=1, append="", debug=None, tests="param.sh off.sh"),
