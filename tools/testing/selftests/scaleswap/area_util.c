@@ -446,7 +446,8 @@ static long long ssw_all_vmswap(void)
  * A page that was under writeback when its process ended stays in the swap cache until
  * reclaim meets it, as in the base kernel: hence the reclaim. @group is the group that is
  * charged for it. A guest that was short of memory has swapped out pages of running
- * processes, which are not left over.
+ * processes, which are not left over. If these have used them since, they keep their slots
+ * all the same until reclaim meets them: then they are out again, and counted.
  */
 long long ssw_left_in_swap(const char *group, int seconds)
 {
@@ -467,6 +468,8 @@ long long ssw_left_in_swap(const char *group, int seconds)
 			return 0;
 		}
 		ssw_write(path, "16M");
+		if (i >= 30)
+			ssw_write(SSW_CG "/memory.reclaim", "16M");
 		usleep(100000);
 	}
 	printf("# left: SwapTotal %lld kB, SwapFree %lld kB, SwapCached %lld kB, used %lld pages, %lld of processes, tables %lld\n",
