@@ -7,7 +7,6 @@ import tables as t
 FILE = "parallel.json"
 LOCKS_FILE = "parallel-locks.json"
 EVICT_FILE = "parallel-evict.json"
-LONG_FILE = "parallel-evict-long.json"
 SPARE_FILE = "parallel-spare.json"
 LRU_FILE = "parallel-lru.json"
 LOCKS = {"lru_lock": "`lru_lock`", "si->lock": "`si->lock`"}
@@ -210,7 +209,7 @@ def table_parallel_evict():
 def table_parallel_evict_long():
     """For the same accesses, several times over all pages, with evictors and without."""
     runs = {}
-    for r in t.data(LONG_FILE)["runs"]:
+    for r in t.data(EVICT_FILE)["runs"]:
         runs.setdefault((r["load"], r["cpus"], r["kernel"]), []).append(r)
     rows = []
     for load, cpus in sorted({k[:2] for k in runs}, key=lambda x: (list(LOADS).index(x[0]), x[1])):
@@ -221,7 +220,7 @@ def table_parallel_evict_long():
             if all(found):
                 rows.append([LOADS[load], cpus, lru, *[spread([value(r) for r in rs], digits) for value, digits in of for rs in found]])
     what = ("ms for the accesses", "thousand pages swapped in", "thousand faults a second", "µs of a fault, average", "p99")
-    return t.markdown(["", "CPUs", "LRU", *[x for w in what for x in (f"{w}: no evictors", "evictors")]], rows) + t.source(LONG_FILE)
+    return t.markdown(["", "CPUs", "LRU", *[x for w in what for x in (f"{w}: no evictors", "evictors")]], rows) + t.source(EVICT_FILE)
 
 
 def table_parallel_spare():

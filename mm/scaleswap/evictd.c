@@ -18,7 +18,8 @@
  * - The less of the headroom is left, the more evictors there are for the memcg; all that it may
  *   have, when half is left.
  * - A charge at the limit waits, for evict/wait_ms at most. Then there are as many evictors as the
- *   memcg may have, and its headroom grows.
+ *   memcg may have, and its headroom grows. They make room for all that wait besides the headroom:
+ *   ssw_evict_demand().
  * - Each CPU has an evictor of its own, as far as there are as many. It runs on that CPU, if it may
  *   and no other one is idle, and evicts pages of the CPU that it runs on first. So it is about as
  *   near to these as the tasks would be, and takes no time from tasks that have nothing to do with
