@@ -517,16 +517,22 @@ static inline void scaleswap_pipe_pump(struct lruvec *lruvec, struct scan_contro
 static noinline void ssw_evict_sizes(struct lruvec *lruvec, enum lru_list inactive_lru,
 				     unsigned long *inactive, unsigned long *active)
 {
-	if (!scaleswap_evicts() || !scaleswap_is_leaf(lruvec_memcg(lruvec)))
+	if (!scaleswap_evicts() && !READ_ONCE(ssw_evict_threads))
+		return;
+	if (!scaleswap_is_leaf(lruvec_memcg(lruvec)))
 		return;
 	*inactive = lruvec_lru_size(lruvec, inactive_lru, MAX_NR_ZONES - 1);
 	*active = lruvec_lru_size(lruvec, inactive_lru + LRU_ACTIVE, MAX_NR_ZONES - 1);
 }
 
 /*
- * Set the sizes of a pair of lists by which an evictor decides whether to deactivate pages. Those
- * that statistics have may be two seconds old. In that time a task reclaims a few times, but an
- * evictor may do so hundreds of times, and would deactivate all that is used.
+ * Set the sizes of a pair of lists by which to decide whether to deactivate pages. Those that
+ * statistics have may be two seconds old. In that time a task reclaims a few times, but an evictor
+ * may do so hundreds of times, and would deactivate all that is used.
+ *
+ * So evictors leave just enough pages inactive. A task that reclaims much in one go, as who sets a
+ * limit does, would not see by statistics that it has taken them, and give up with the others left.
+ * So where there are evictors, all look at the sizes.
  *
  * A memcg's statistics include those of its children. So where it has any, they stay.
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who takes the room that evictors leave below a cgroup's limit: CPUs that stock charges, which are
- * not to take most of it, and tasks that wait.
+ * not to take most of it, and tasks that wait. And whether a new limit is reached where evictors
+ * were.
  */
 #include <fcntl.h>
 
@@ -9,6 +10,7 @@
 #include "evict_harness.h"
 #include "fault_util.h"
 
+#define GEN	"/sys/kernel/mm/lru_gen/enabled"
 #define GROUP	"ssw-stock"
 #define CHILD	GROUP "/below"
 #define BATCH	64	/* what a CPU charges at a time where it may */
@@ -220,6 +222,65 @@ SSW_BODY(evict_stock, tasks_that_wait)
 	EXPECT_EQ(0, cg_remove(GROUP));
 	EXPECT_EQ(0, fault_swapoff(dev, 120));
 	EXPECT_EQ(0, dm_gone());
+}
+
+/* A process of the group uses its pages in no order, a few times each, and sleeps. */
+static pid_t uses_and_sleeps(volatile int *done, long pages)
+{
+	pid_t pid = ssw_fork();
+	uint64_t rnd = 1;
+	char *p;
+
+	if (pid)
+		return pid;
+	p = stamp_in(GROUP, 0, pages);
+	for (long i = 0; i < 6 * pages; i++) {
+		if (ssw_wrong(p + ssw_random(&rnd) % pages * SSW_PAGE, 1, 1))
+			_exit(1);
+	}
+	*done = 1;
+	for (;;)
+		pause();
+}
+
+/*
+ * Evictors keep lists so that just enough pages are inactive. A task that reclaims far more in one
+ * go, as who sets a limit does, has to see that they are not any more: by statistics, which are
+ * some seconds old, it would deactivate none, and give up with the active pages left.
+ */
+SSW_BODY(evict_stock, limit_is_reached)
+{
+	volatile int *done = ssw_shared(sizeof(*done));
+	const long max = 2000, high = 300;
+	bool was = ssw_generations();
+	struct ssw_areas areas;
+	pid_t pid;
+
+	if (was)
+		ASSERT_EQ(0, ssw_write(GEN, "n"));
+	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, 1));
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, cg_make(GROUP));
+		ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+		*done = 0;
+		pid = uses_and_sleeps(done, max * 5 / 4);
+		while (!*done && waitpid(pid, NULL, WNOHANG) <= 0)
+			usleep(1000);
+		settled(_metadata);
+		/* To look makes statistics new. */
+		TH_LOG("%lld KB active, %lld KB inactive",
+		       cg(GROUP, "memory.stat", "active_anon") / 1024,
+		       cg(GROUP, "memory.stat", "inactive_anon") / 1024);
+		EXPECT_EQ(0, ssw_cgroup_set(GROUP, "memory.high", high * SSW_PAGE));
+		TH_LOG("%lld KB left", cg(GROUP, "memory.current", NULL) / 1024);
+		EXPECT_GT((high + 100) * (long long)SSW_PAGE, cg(GROUP, "memory.current", NULL));
+		kill(pid, SIGKILL);
+		ssw_join(pid);
+		settled(_metadata);
+		EXPECT_EQ(0, cg_remove(GROUP));
+	}
+	if (was)
+		ssw_write(GEN, "y");
 }
 
 TEST_HARNESS_MAIN
