@@ -530,9 +530,9 @@ static noinline void ssw_evict_sizes(struct lruvec *lruvec, enum lru_list inacti
  * statistics have may be two seconds old. In that time a task reclaims a few times, but an evictor
  * may do so hundreds of times, and would deactivate all that is used.
  *
- * So evictors leave just enough pages inactive. A task that reclaims much in one go, as who sets a
- * limit does, would not see by statistics that it has taken them, and give up with the others left.
- * So where there are evictors, all look at the sizes.
+ * So evictors leave just enough pages inactive. A task that sets a limit may take all of these in
+ * one go. By statistics it would not see that, and would give up with the active pages left. So
+ * where there are evictors, all look at the sizes.
  *
  * A memcg's statistics include those of its children. So where it has any, they stay.
  */

@@ -15,13 +15,14 @@
 #define PAGES	1200
 #define LIMIT	800
 
-FIXTURE(evict_own) { struct ssw_areas areas; long long threads, wait_ms; };
+FIXTURE(evict_own) { struct ssw_areas areas; long long threads, wait_ms; bool generations; };
 
 FIXTURE_SETUP(evict_own)
 {
 	const char *why = pool_start("4", &self->threads);
 
 	self->wait_ms = ssw_num(EVICT "wait_ms");
+	self->generations = ssw_generations();
 	if (why)
 		SKIP(return, "%s", why);
 	if (access(SSW_TRACE "events/scaleswap", R_OK))
@@ -41,6 +42,7 @@ FIXTURE_TEARDOWN(evict_own)
 	put("wait_ms", self->wait_ms);
 	ssw_write(EVICT "cpus", "\n");
 	ssw_write(PAUSE, "N");
+	ssw_write(GEN, self->generations ? "y" : "n");
 	for (int i = 0; i < CPUS; i++) {
 		snprintf(name, sizeof(name), GROUP "%d", i);
 		if (!access(SSW_CG "/" GROUP "0", F_OK) && cg_remove(name))
@@ -360,7 +362,6 @@ static pid_t uses_pages(const char *group, int cpu, long pages, int times)
 SSW_BODY(evict_own, nothing_is_kept)
 {
 	const long pages = 500, limit = 300;
-	bool was = ssw_generations();
 	pid_t pid[2 * CPUS];
 	long long left;
 
@@ -390,7 +391,6 @@ SSW_BODY(evict_own, nothing_is_kept)
 		EXPECT_EQ(0, left) TH_LOG("round %d: %lld KB are left", round, left / 1024);
 		EXPECT_EQ(0, cg_remove(GROUP "0"));
 	}
-	ssw_write(GEN, was ? "y" : "n");
 }
 
 TEST_HARNESS_MAIN
