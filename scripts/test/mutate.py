@@ -209,6 +209,8 @@ MUTANTS = {
                                  "	if (!scaleswap_evicts())", "pool/evict_stock.limit*"),
     "pool-all-wait": ("mm/scaleswap/evictwait.c", "		   (high || nr_pages <= SWAP_CLUSTER_MAX)) {",
                       "		   1) {", "pool/evict_pool.huge*"),
+    "pool-surplus-for-ever": ("mm/scaleswap/evictd.c", "	wake_up_all(&ssw_evict_surplus);\n", "",
+                              "pool/evict_pool.number_changes"),
     "pool-memcg-kept": ("mm/scaleswap/evictroom.c", "	if (was)\n		ssw_evict_put(t);", "",
                         "pool/evict_pool.group*"),
     "pool-never-forgets": ("mm/scaleswap/evictroom.c", "		if (nr)\n			break;", "		break;",
