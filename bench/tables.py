@@ -459,6 +459,22 @@ def table_oom_stress():
     return markdown(head, rows) + source("oom-stress.json")
 
 
+def table_oom_limits():
+    """Who was killed at small limits, and what it took."""
+    d = data("oom-limits.json")
+    titles = {**KERNELS, "noevict": "without evictors"}
+    of = {"small": [("runs_that_ended_badly", "2 MB: runs with a kill"), ("limit_met", "limit met"), ("scanned", "pages scanned")],
+          "locked": [("runs_that_were_killed", "locked: killed"), ("limit_met", "limit met"), ("scanned", "pages scanned"),
+                     ("ms", "ms until then")]}
+    rows = []
+    for column, t in d["table"].items():
+        kind, _, lru = column.partition("-")
+        rows.append([titles[kind] + (", MGLRU" if lru else ""), t["small"]["runs"],
+                     *[(spread(dict(zip(("median", "min", "max"), v)), n) if isinstance(v := t[part][key], list) else n(v))
+                       for part, keys in of.items() for key, _ in keys]])
+    return markdown(["kernel", "runs", *[title for keys in of.values() for _, title in keys]], rows) + source("oom-limits.json")
+
+
 def table_oom_decisions():
     """What was on the lists when it was decided to kill, and what the statistics said."""
     lines = [l for l in text_of("oom-decisions.log").splitlines() if not l.startswith("#")]
