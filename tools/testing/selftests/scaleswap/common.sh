@@ -110,6 +110,19 @@ bad_lines() {
 vmstat() { awk -v k="$1" '$1 == k { print $2 }' /proc/vmstat; }
 stat_of() { cat "$SYS/stats/$1"; }
 
+# no_leftovers GROUP MB - reclaim what a group whose processes were killed has in the swap cache
+#
+# It takes room in swap, which the next try would have to do without.
+no_leftovers() {
+	local i
+	for i in {1..300}; do
+		[ "$(cat "$1/memory.swap.current")" != 0 ] || return 0
+		echo "$2M" 2>/dev/null >"$1/memory.reclaim"
+		sleep 0.1
+	done
+	echo "$i looks, and $(cat "$1/memory.swap.current") bytes of swap are left"
+}
+
 # in_group MB COMMAND... - under memory.max of MB megabytes
 #
 # With ScaleSwap on, a group that is killed for lack of memory has failed: swap is free.
@@ -128,6 +141,7 @@ in_group() {
 		bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$g" "$@"
 		ret=$?
 		kills=$(awk '$1 == "oom_kill" { print $2 }' "$g/memory.events")
+		[ "${kills:-0}" = 0 ] || no_leftovers "$g" "$mb"
 		rmdir "$g" 2>/dev/null
 		# stress-ng starts what was killed anew, and may report success.
 		[ "${kills:-0}" != 0 ] && { [ $tries = 1 ] || [ $ret != 0 ]; } || return $ret
