@@ -99,7 +99,7 @@ def with_locks(p):
 def phases(p, cpus):
     """What swapload does; the window of each, as {window: (what, T, Q)}."""
     # many CPUs go over a part of their pages, unless it is said how often they are to go over all
-    mix = f"mix:{p['mix']}" if p["mix"] else f"mix/{part(cpus)}"
+    mix = f"mix:{p['mix']}" if p.get("mix") else f"mix/{part(cpus)}"
     steps = ["fill@1=swap_out", f"{mix}@2=both"]
     windows = {1: ("swap_out", *MAIN), 2: ("both", *MAIN)}
     for w, (t, q) in enumerate(p["others"], 4):
