@@ -19,7 +19,8 @@ reads them in order while those in memory are clean (swap_in). The second step i
 other T, and with other Q, by which CPUs' clocks may differ; with few CPUs also other seeds.
 
 Writes bench/results/parallel.json and parallel.svg; with --set 'config="lockstat"', for the time that CPUs
-wait for locks, parallel-locks.json. It can be stopped at any time: what was
+wait for locks, parallel-locks.json. With --set profile=1 a run also says in which functions tasks, evictors
+and others spend the CPUs' time. It can be stopped at any time: what was
 measured is kept below BUILD, and the same command goes on from there, unless the kernels
 changed. As many guests as the host has CPUs run at once.
 Ends with 0 if every guest ended well and every page was right, else 1; 2: could not run.
@@ -69,7 +70,7 @@ MAIN = (60, 400)    # T, Q
 OTHERS = [[0, 400], [120, 400], [60, 100], [60, 200]]
 # the first T, Q is measured in all steps, the others while CPUs check and rewrite
 SETTINGS = dict(config="test", pages=1024, all_pages=8192, device_us=0, global_pages=32768, depth=32, others=OTHERS, seed=1,
-                other_seeds=[2, 3], spare=0, watermarks=0, request_pages=0, mix=0)
+                other_seeds=[2, 3], spare=0, watermarks=0, request_pages=0, mix=0, profile=0)
 QUICK = dict(pages=512, all_pages=2048, others=[], other_seeds=[])
 # what is measured with other T, Q and seeds, too; seeds up to this number of CPUs, where single waits count most
 COMPARED = ("base", "linux-7.2", "on")
@@ -85,6 +86,8 @@ LEAST = 0.02        # transfers a fault, below which a function is not kept
 # how many of those are: all that matter where loads are compared by function, else a few
 TOP = {"shared": 120}
 TOP_ELSE = 20
+# of each kind of thread, in a profile
+TOP_PROFILE = 30
 
 
 def part(cpus):
@@ -178,6 +181,11 @@ def memory(o, cpus):
     return round(280 + 4 * cpus + 1.1 * o["total_mb"] + 2 * o["max_mb"] + requests) + o["seed"] % 100 - 1
 
 
+def function(name):
+    """Parts that the compiler split off count for the function."""
+    return re.sub(r"\.(part|constprop|isra|cold)\.?\d*.*", "", name)
+
+
 def read_lines(path, windows):
     """{window: {"transfers", "ns", "insn": {function: [transfers, ns]}, "data": ...}}"""
     out = {}
@@ -187,18 +195,20 @@ def read_lines(path, windows):
         raise ValueError(f"{path} is not complete")
     for line in text.splitlines():
         word, *rest = line.split()
-        if word in ("window", "total", "insn", "data"):
+        if word in ("window", "total", "insn", "data", "kind"):
             w = out.setdefault(int(rest[0]), {"insn": {}, "data": {}})
         if word == "window":
             w["q"], w["t"], w["open_ns"] = int(rest[1]), int(rest[2]), int(rest[3])
         elif word == "total":
             w["transfers"], w["ns"] = int(rest[1]), int(rest[2])
         elif word in ("insn", "data"):
-            # parts that the compiler split off count for the function
-            name = re.sub(r"\.(part|constprop|isra|cold)\.?\d*.*", "", rest[3])
-            n = w[word].setdefault(name, [0, 0])
+            n = w[word].setdefault(function(rest[3]), [0, 0])
             n[0] += int(rest[1])
             n[1] += int(rest[2])
+        elif word == "kind":
+            n = w.setdefault("kinds", {}).setdefault(rest[1], {}).setdefault(function(rest[6]), [0, 0, 0, 0])
+            for i in range(4):
+                n[i] += int(rest[2 + i])
     for n, (_, t, q) in windows.items():
         if n not in out or (out[n]["t"], out[n]["q"]) != (t, q):
             raise ValueError(f"{path}: window {n} is missing, or is another one")
@@ -229,6 +239,7 @@ def measure_once(work, p, column, load, cpus, seed, log):
     counts = f"{work}/{column}-{load}-{cpus}-{seed}.lines"
     plugin = f"-plugin {work}/lines.so,map={work}/{kernel}.symbols,out={counts}"
     plugin += "".join(f",set={w}:{q}:{t}" for w, (_, t, q) in windows.items())
+    plugin += ",kinds=on" if p.get("profile") else ""
     command = [f"{b.ROOT}/scripts/guest/boot.py", "--kernel", f"{work}/{kernel}", "--cpus", str(cpus),
                "--mem", str(memory(o, cpus)), "--initramfs", f"{work}/root.cpio",
                "--add", f"{work}/swapload:/ssw/swapload", "--add", f"{b.ROOT}/bench/guest/demo.py:/ssw/demo.py",
@@ -254,6 +265,18 @@ def measure_once(work, p, column, load, cpus, seed, log):
 
 
 # --- what comes of it -------------------------------------------------------------------
+
+def profile(kinds, cpu_ns):
+    """Where the CPUs' time went, in percent: {kind of thread: {"instructions", "lines", "functions": those that
+    cost most, {name: [instructions, lines, calls]}}}. What is missing are CPUs without work."""
+    percent = lambda ns: round(100 * ns / cpu_ns, 3)
+    return {kind: {"instructions": percent(sum(f[0] for f in functions.values())),
+                   "lines": percent(sum(f[1] for f in functions.values())),
+                   "functions": {name: [percent(f[0]), percent(f[1]), f[3]] for name, f in sorted(
+                       functions.items(), key=lambda x: -x[1][0] - x[1][1])[:TOP_PROFILE]}}
+            for kind, functions in sorted(kinds.items())}
+
+
 
 def rows_of(column, load, cpus, seed, result, commit=None):
     """A run of the result file for each T and Q."""
@@ -282,6 +305,8 @@ def rows_of(column, load, cpus, seed, result, commit=None):
             row["lines_by_function"] = each("insn", 0)
             row["line_ns_by_function"] = each("insn", 1)
             row["lines_by_data"] = each("data", 0)
+            if "kinds" in found:
+                row["profile"] = profile(found["kinds"], cpus * found["open_ns"])
             for name, moved in ((1, "pages_out"), (3, "pages_in")):
                 if name not in steps:
                     continue
@@ -323,7 +348,7 @@ def settings(p, column, load, seed):
     """Other T and Q where they decide something: it takes twice as long."""
     here = dict(p, seed=seed)
     del here["other_seeds"]
-    for name in ("spare", "watermarks", "request_pages", "mix"):
+    for name in ("spare", "watermarks", "request_pages", "mix", "profile"):
         if not here[name]:
             del here[name]
     if load != "shared" or column not in COMPARED or seed != p["seed"] or with_locks(p):

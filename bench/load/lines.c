@@ -13,6 +13,7 @@
  *   range=A-B  the addresses whose lines are modelled, hexadecimal; the kernel's half of
  *              the address space unless given
  *   user=on    the lines of user space as well, told apart by where they are in memory
+ *   kinds=on   what each function costs, by the kind of thread that ran it, too; see below
  *   map=FILE   names of functions and data, "HEX-ADDRESS KIND NAME" sorted by address, as
  *              insncount takes it; KIND D is data
  *   out=FILE   where the counts go, with the marker that writes out
@@ -39,6 +40,11 @@
  *   insn W TRANSFERS NS NAME  by the function whose instruction needed the line
  *   data W TRANSFERS NS NAME  by the line: the name of its data, or "(memory)", "(user)"
  *   line W TRANSFERS NS ADDRESS NAME  the 40 lines that cost most
+ * and with kinds=on, one instruction being 1 ns:
+ *   kind W KIND INSNS NS TRANSFERS CALLS NAME  by the kind of thread and the function
+ * A thread is a "task" once it has run in user space, an "evictor" or "idle" once it has run
+ * the function of these, and "other" before. Which thread a CPU runs is known by its stack,
+ * which finish_task_switch() writes to. Interrupts count for the thread that they hit.
  *
  * The interface of QEMU 7.2 (plugin version 1) and the three functions that our patch adds,
  * as far as they are used, are declared here.
@@ -69,6 +75,7 @@ bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *haddr);
 uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *haddr);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t idx);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, exec_cb cb, int flags, void *data);
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
@@ -85,9 +92,20 @@ EXPORT int qemu_plugin_version = 1;
 #define LINE_SHIFT	6
 #define KERNEL		(1ULL << 63)
 #define TOP_LINES	40
+#define STACK_SHIFT	14	/* THREAD_SIZE */
+#define STACKS		65536
+#define SWITCH_BYTES	24	/* of finish_task_switch(), in which it saves registers */
 
 struct count {
 	uint64_t transfers, ns;
+};
+
+enum kind { OTHER, TASK, EVICTOR, IDLE, KINDS };
+static const char *const kind_names[] = { "other", "task", "evictor", "idle" };
+
+struct cost {
+	struct count lines;
+	uint64_t insns, calls;
 };
 
 struct symbol {
@@ -95,6 +113,8 @@ struct symbol {
 	char kind;
 	char *name;
 	struct count insn, data;
+	enum kind makes;		/* of a thread that runs it, if not OTHER */
+	struct cost *of;		/* for each kind, if asked for */
 };
 
 struct line {
@@ -140,6 +160,106 @@ static struct symbol *find_symbol(uint64_t addr)
 			hi = mid;
 	}
 	return lo ? &symbols[lo - 1] : &memory;
+}
+
+/* --- kinds of threads ----------------------------------------------------------------- */
+
+/* A run of instructions that is executed as a whole */
+struct block {
+	struct symbol *symbol;
+	unsigned int insns;
+	bool begins;			/* the function */
+};
+
+static bool kinds;
+static uint64_t switch_from, switch_to;
+static struct { uint64_t stack; enum kind kind; } threads[STACKS];
+static enum kind first_threads[MAX_CPUS], *running[MAX_CPUS];
+static uint64_t stack_of[MAX_CPUS];
+
+static enum kind *kind_on(unsigned int cpu)
+{
+	return running[cpu] ? running[cpu] : &first_threads[cpu];
+}
+
+static enum kind *find_thread(uint64_t stack)
+{
+	size_t i = (stack * 0x9e3779b97f4a7c15ULL >> 40) % STACKS, first = i;
+
+	while (threads[i].stack && threads[i].stack != stack) {
+		i = (i + 1) % STACKS;
+		if (i == first)
+			abort();
+	}
+	threads[i].stack = stack;
+	return &threads[i].kind;
+}
+
+/* A CPU writes to its stack in the function that ends a switch. */
+static void note_thread(unsigned int cpu, uint64_t vaddr)
+{
+	uint64_t stack = vaddr >> STACK_SHIFT;
+
+	if (stack == stack_of[cpu])
+		return;
+	stack_of[cpu] = stack;
+	running[cpu] = find_thread(stack);
+}
+
+static struct cost *cost_of(struct symbol *s, enum kind kind)
+{
+	if (!s->of) {
+		s->of = calloc(KINDS, sizeof(*s->of));
+		if (!s->of)
+			abort();
+	}
+	return &s->of[kind];
+}
+
+static void block_exec(unsigned int vcpu, void *data)
+{
+	const struct block *b = data;
+	enum kind *kind = kind_on(vcpu % MAX_CPUS);
+	struct cost *c;
+
+	if (b->symbol->makes != OTHER)
+		*kind = b->symbol->makes;
+	if (!window)
+		return;
+	c = cost_of(b->symbol, *kind);
+	c->insns += b->insns;
+	c->calls += b->begins;
+}
+
+static void count_block(struct qemu_plugin_tb *tb)
+{
+	struct block *b = calloc(1, sizeof(*b));
+	uint64_t addr = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
+
+	if (!b)
+		abort();
+	b->symbol = find_symbol(addr);
+	b->insns = qemu_plugin_tb_n_insns(tb);
+	b->begins = b->symbol->addr == addr;
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, block_exec, CB_NO_REGS, b);
+}
+
+static bool find_kinds(void)
+{
+	user.makes = TASK;
+	for (size_t i = 0; i < nsymbols; i++) {
+		struct symbol *s = &symbols[i];
+
+		if (!strncmp(s->name, "finish_task_switch", 18) && !strstr(s->name, ".cold")) {
+			switch_from = s->addr;
+			switch_to = s->addr + SWITCH_BYTES;
+		}
+		if (!strcmp(s->name, "ssw_evictor"))
+			s->makes = EVICTOR;
+		if (!strcmp(s->name, "do_idle"))
+			s->makes = IDLE;
+	}
+	return switch_from;
 }
 
 /* --- lines -------------------------------------------------------------------------- */
@@ -231,6 +351,8 @@ static void access_cb(unsigned int vcpu, uint32_t info, uint64_t vaddr, void *da
 	int64_t wait;
 	bool store;
 
+	if (insn >= switch_from && insn < switch_to && vaddr >= KERNEL && qemu_plugin_mem_is_store(info))
+		note_thread(cpu, vaddr);
 	if (!window || set[window].t < 0)
 		return;
 	if (vaddr < range_lo || vaddr > range_hi) {
@@ -269,6 +391,12 @@ static void access_cb(unsigned int vcpu, uint32_t info, uint64_t vaddr, void *da
 	s = find_symbol(insn);
 	s->insn.transfers++;
 	s->insn.ns += wait;
+	if (kinds) {
+		struct cost *c = cost_of(s, *kind_on(cpu));
+
+		c->lines.transfers++;
+		c->lines.ns += wait;
+	}
 	if (wait)
 		qemu_plugin_lockstep_delay(wait);
 	if (store)
@@ -304,6 +432,14 @@ static void print_symbol(struct symbol *s)
 		fprintf(out, "data %u %" PRIu64 " %" PRIu64 " %s\n", window, s->data.transfers, s->data.ns, s->name);
 	memset(&s->insn, 0, sizeof(s->insn));
 	memset(&s->data, 0, sizeof(s->data));
+	for (enum kind kind = 0; s->of && kind < KINDS; kind++) {
+		struct cost *c = &s->of[kind];
+
+		if (c->insns || c->lines.transfers)
+			fprintf(out, "kind %u %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n", window,
+				kind_names[kind], c->insns, c->lines.ns, c->lines.transfers, c->calls, s->name);
+		memset(c, 0, sizeof(*c));
+	}
 }
 
 static void close_window(void)
@@ -387,6 +523,8 @@ static void block_trans(plugin_id id, struct qemu_plugin_tb *tb)
 	size_t n = qemu_plugin_tb_n_insns(tb);
 
 	(void)id;
+	if (kinds)
+		count_block(tb);
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		const uint8_t *p = qemu_plugin_insn_data(insn);
@@ -447,6 +585,8 @@ static bool option(const char *arg)
 		return read_map(arg + 4);
 	else if (!strcmp(arg, "user=on"))
 		user_too = true;
+	else if (!strcmp(arg, "kinds=on"))
+		kinds = true;
 	else
 		return !strncmp(arg, "t=", 2) || !strncmp(arg, "q=", 2);
 	return true;
@@ -475,6 +615,10 @@ EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **
 	}
 	if (q <= 0 || t < 0 || !out_path || !(out = fopen(out_path, "w"))) {
 		fprintf(stderr, "lines: give q above 0, t not below 0, and out=FILE that can be written\n");
+		return -1;
+	}
+	if (kinds && !find_kinds()) {
+		fprintf(stderr, "lines: kinds=on: finish_task_switch() is not in the map\n");
 		return -1;
 	}
 	grow();
