@@ -5,6 +5,7 @@ The guests boot the kernel that SSW_KERNEL names (default: test). `make test` ru
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -224,6 +225,60 @@ class Defects(unittest.TestCase):
                 r = Run("printf '<4>%s\\n' '" + "\n".join(lines) + "' >/dev/kmsg\n")
                 self.assertEqual(r.status, status, r.err)
                 self.assertIs("klog: left out" in r.err, total == 2)
+
+
+class Splats(unittest.TestCase):
+    """The tests' own view of the kernel log: ssw_splats() of the selftests, which klog.awk helps."""
+
+    WARNING = "WARNING: CPU: 1 PID: 20 at kernel/sched/deadline.c:428 task_non_contending+0x23f/0x2d0"
+    END = "---[ end trace 0000000000000000 ]---"
+    KNOWN = (WARNING, "Call Trace:", " dl_server_stop+0x1d/0x30", " sched_cpu_dying+0x12d/0x190", END)
+
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.TemporaryDirectory()
+        tests = f"{boot.ROOT}/tools/testing/selftests/scaleswap"
+        with open(f"{cls.dir.name}/main.c", "w") as f:
+            f.write('#include "util.h"\nint main(void) { return ssw_splats(0); }\n')
+        subprocess.run(["gcc", "-Wall", "-D_GNU_SOURCE", "-pthread", f"-I{tests}", f"{cls.dir.name}/main.c",
+                        f"{tests}/util.c", "-o", f"{cls.dir.name}/main"], check=True)
+        shutil.copy(f"{tests}/klog.awk", cls.dir.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.dir.cleanup()
+
+    def found(self, *lines):
+        log = "".join(f"4,{7907 + i},289341{i:04},-;{line}\n" for i, line in enumerate(lines))
+        r = subprocess.run([f"{self.dir.name}/main"], input=log, stdout=subprocess.PIPE, text=True)
+        return r.returncode, r.stdout
+
+    def test_nothing(self):
+        self.assertEqual(self.found(), (0, ""))
+        self.assertEqual(self.found("smpboot: CPU 2 is now offline"), (0, ""))
+
+    def test_known(self):
+        found, said = self.found(*self.KNOWN)
+        self.assertEqual(found, 0)
+        self.assertIn("left out", said)
+
+    def test_known_and_another(self):
+        found, said = self.found(*self.KNOWN, "BUG: Bad page state in process", *self.KNOWN)
+        self.assertEqual(found, 1)
+        self.assertIn("Bad page state", said)
+
+    def test_not_from_there(self):
+        self.assertEqual(self.found(self.WARNING, "Call Trace:", " dequeue_entities+0x5c/0x80", self.END)[0], 1)
+        self.assertEqual(self.found(*self.KNOWN[:-1])[0], 1)
+
+    def test_cannot_be_judged(self):
+        os.rename(f"{self.dir.name}/klog.awk", f"{self.dir.name}/gone")
+        try:
+            found, said = self.found()
+        finally:
+            os.rename(f"{self.dir.name}/gone", f"{self.dir.name}/klog.awk")
+        self.assertEqual(found, 1)
+        self.assertIn("cannot be judged", said)
 
 
 class OwnTime(unittest.TestCase):

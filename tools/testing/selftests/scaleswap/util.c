@@ -3,6 +3,7 @@
  * util.c - what all ScaleSwap selftests share: small files, CPUs, cgroups, processes
  */
 #include <dirent.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -395,7 +396,43 @@ int ssw_log_from_here(void)
 	return fd;
 }
 
-/* Lines in the kernel log that no test may leave behind; prints the first few. */
+/*
+ * The kernel log from where @fd is, without what klog.awk leaves out; NULL, if that could not be
+ * run. For pclose(), which tells whether it ended well.
+ */
+static FILE *log_without_known(int fd)
+{
+	char line[8192], command[PATH_MAX + 64], *slash;
+	FILE *raw = tmpfile(), *out;
+	ssize_t n;
+
+	if (!raw)
+		return NULL;
+	for (;;) {
+		n = read(fd, line, sizeof(line));
+		if (n < 0 && errno == EPIPE)
+			continue;	/* some lines were overwritten: go on after them */
+		if (n <= 0)
+			break;
+		fwrite(line, 1, n, raw);
+	}
+	rewind(raw);
+	strcpy(command, "awk -f '");
+	n = readlink("/proc/self/exe", command + 8, PATH_MAX);
+	if (n < 0)
+		n = 0;
+	command[8 + n] = 0;
+	slash = strrchr(command, '/');
+	sprintf(slash ? slash + 1 : command + 8, "klog.awk' </proc/self/fd/%d", fileno(raw));
+	out = popen(command, "r");
+	fclose(raw);
+	return out;
+}
+
+/*
+ * Lines in the kernel log that no test may leave behind; prints the first few. Those that the base
+ * kernel is known for are left out: see klog.awk. A log that cannot be judged is a bad one.
+ */
 int ssw_splats(int fd)
 {
 	static const char * const bad[] = {
@@ -405,23 +442,24 @@ int ssw_splats(int fd)
 	};
 	char line[8192];
 	int found = 0;
-	ssize_t n;
+	FILE *log;
 
 	if (fd < 0)
 		return 0;
-	for (;;) {
-		n = read(fd, line, sizeof(line) - 1);
-		if (n < 0 && errno == EPIPE)
-			continue;	/* some lines were overwritten: go on after them */
-		if (n <= 0)
-			break;
-		line[n] = 0;
+	log = log_without_known(fd);
+	while (log && fgets(line, sizeof(line), log)) {
 		for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 			if (strstr(line, bad[i])) {
 				if (found++ < 5)
-					printf("# kernel log: %s\n", line);
+					printf("# kernel log: %s", line);
 				break;
 			}
+		if (strstr(line, "klog: left out"))
+			printf("# %s", line);
+	}
+	if (!log || pclose(log)) {
+		printf("# the kernel log cannot be judged: klog.awk did not run\n");
+		found++;
 	}
 	return found;
 }
