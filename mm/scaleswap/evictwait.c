@@ -19,6 +19,8 @@
 
 /* How often a task that waits looks, and asks again, if nobody wakes it */
 #define SSW_POLL		((long)DIV_ROUND_UP(HZ, 50))
+/* How long reclaim that has freed nothing waits for writes to swap, each time */
+#define SSW_WRITES		((long)DIV_ROUND_UP(HZ, 10))
 
 unsigned int ssw_evict_wait_ms __read_mostly = SSW_EVICT_WAIT_MS;
 
@@ -232,10 +234,35 @@ static bool ssw_held_wait_over(const struct ssw_evict_wait *w)
 	return atomic_long_read(&w->target->freed) - w->freed >= SWAP_CLUSTER_MAX;
 }
 
+/* How many pages of a memcg are being written, by statistics that may lag by some. */
+static unsigned long ssw_memcg_writes(struct mem_cgroup *memcg)
+{
+	mem_cgroup_flush_stats(memcg);
+	return memcg_page_state(memcg, NR_WRITEBACK);
+}
+
+/*
+ * Wait until some pages of a memcg were written, if any are being written. Reclaim does not wait
+ * for writes to swap. If a device stalls, evictors and tasks soon have all pages of the memcg
+ * written, and all tries of a task are over before the device goes on.
+ */
+static void ssw_evict_wait_written(struct mem_cgroup *memcg)
+{
+	unsigned long before = ssw_memcg_writes(memcg), end = jiffies + SSW_WRITES;
+
+	while (before && time_before(jiffies, end) && !fatal_signal_pending(current)) {
+		schedule_timeout_killable(SSW_POLL);
+		if (ssw_memcg_writes(memcg) < before)
+			break;
+	}
+}
+
 /**
  * ssw_evict_wait_held - wait for what evictors hold of a memcg
  * @memcg: the memcg, of which reclaim has freed nothing
  * @gfp_mask: of the reclaim
+ *
+ * If they hold none, but pages of it are being written, it waits for these: %SSW_WRITES at most.
  *
  * Context: process context, may sleep, evict/wait_ms at most.
  * Return: pages that evictors have freed meanwhile; 0 if they hold none, or the task may not wait.
@@ -250,8 +277,12 @@ unsigned long ssw_evict_wait_held(struct mem_cgroup *memcg, gfp_t gfp_mask)
 		.held = true,
 	};
 
-	if (!ssw_evict_in_flight(w.target) || !ssw_evict_may_wait(gfp_mask, true))
+	if (!ssw_evict_may_wait(gfp_mask, true))
 		return 0;
+	if (!ssw_evict_in_flight(w.target)) {
+		ssw_evict_wait_written(memcg);
+		return 0;
+	}
 	ssw_evict_waited(&w, SWAP_CLUSTER_MAX, ssw_evict_wait(&w));
 	return atomic_long_read(&memcg->evict.freed) - w.freed;
 }

@@ -209,6 +209,8 @@ MUTANTS = {
                                  "	if (!scaleswap_evicts())", "pool/evict_stock.limit*"),
     "pool-all-wait": ("mm/scaleswap/evictwait.c", "		   (high || nr_pages <= SWAP_CLUSTER_MAX)) {",
                       "		   1) {", "pool/evict_pool.huge*"),
+    "pool-writes-not-awaited": ("mm/scaleswap/evictwait.c", "		ssw_evict_wait_written(memcg);\n", "",
+                                "pool/evict_pool.slow*"),
     "pool-surplus-for-ever": ("mm/scaleswap/evictd.c", "	wake_up_all(&ssw_evict_surplus);\n", "",
                               "pool/evict_pool.number_changes"),
     "pool-memcg-kept": ("mm/scaleswap/evictroom.c", "	if (was)\n		ssw_evict_put(t);", "",
