@@ -13,6 +13,7 @@ Environment:
                   pattern ("bind", "load/*", "*.auto_*"); "kunit", "tool", "bench", "boot",
                   "order"
   TEST_JOBS=N     guests at a time (default: the processors, at most 2)
+  SSW_HIBERNATE=1 also run tests that hibernate, which take minutes
   TEST_TIMEOUT=N  end a guest that reports nothing for N seconds of its own time
 """
 import fnmatch
@@ -204,11 +205,13 @@ def boot_guest(report, kernel, name, guest, tests):
         if os.path.exists(old):
             os.unlink(old)
     limit = os.environ.get("TEST_TIMEOUT") or str(TIMEOUT[kernel])
+    # What the kernel does not know is in the environment of the guest's first program.
+    append = guest["append"] + (" SSW_HIBERNATE=1" if os.environ.get("SSW_HIBERNATE") == "1" else "")
     args = [f"{ROOT}/scripts/guest/boot.py", "--kernel", kernel, "--cpus", str(guest["cpus"]),
             "--nodes", str(guest["nodes"]),
             "--mem", str(guest.get("mem") or (1024 if kernel == "debug" else 512)),
             "--nvme", "4", "--nvme-size", "1024" if guest["cpus"] > 16 else "512", "--log", log,
-            "--timeout", limit, "--progress", PROGRESS, "--append", guest["append"]]
+            "--timeout", limit, "--progress", PROGRESS, "--append", append]
     if "thread" in guest:
         args += ["--thread", guest["thread"]]
     # Images of drives that scripts/guest/boot.py does not make; next to its own, and removed with it
