@@ -44,7 +44,9 @@
  *   kind W KIND INSNS NS TRANSFERS CALLS NAME  by the kind of thread and the function
  * A thread is a "task" once it has run in user space, an "evictor" or "idle" once it has run
  * the function of these, and "other" before. Which thread a CPU runs is known by its stack,
- * which finish_task_switch() writes to. Interrupts count for the thread that they hit.
+ * which finish_task_switch() writes to. A new thread on the stack of one that has ended counts
+ * as that one did until it has run in user space, or one of these functions. Interrupts count
+ * for the thread that they hit.
  *
  * The interface of QEMU 7.2 (plugin version 1) and the three functions that our patch adds,
  * as far as they are used, are declared here.

@@ -19,7 +19,7 @@
 
 /* How often a task that waits looks, and asks again, if nobody wakes it */
 #define SSW_POLL		((long)DIV_ROUND_UP(HZ, 50))
-/* How long reclaim that has freed nothing waits for writes to swap, each time */
+/* How long reclaim that has freed nothing waits for pages that are being written, each time */
 #define SSW_WRITES		((long)DIV_ROUND_UP(HZ, 10))
 
 unsigned int ssw_evict_wait_ms __read_mostly = SSW_EVICT_WAIT_MS;
@@ -234,7 +234,10 @@ static bool ssw_held_wait_over(const struct ssw_evict_wait *w)
 	return atomic_long_read(&w->target->freed) - w->freed >= SWAP_CLUSTER_MAX;
 }
 
-/* How many pages of a memcg are being written, by statistics that may lag by some. */
+/*
+ * How many pages of a memcg are being written. Up to MEMCG_CHARGE_BATCH changes a CPU may be
+ * missing, so a small memcg may have some where this finds none.
+ */
 static unsigned long ssw_memcg_writes(struct mem_cgroup *memcg)
 {
 	mem_cgroup_flush_stats(memcg);

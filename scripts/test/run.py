@@ -223,7 +223,7 @@ def boot_guest(report, kernel, name, guest, tests):
         args += ["--qemu", guest["qemu"].format(dir=files.name)]
     args += [f"{SELFTESTS}/run-in-guest.sh", *tests]
     report.say(f"guest {name}: {guest['cpus']} CPUs, {guest['nodes']} node(s), "
-               f"'{guest['append']}': {' '.join(tests)}")
+               f"'{append}': {' '.join(tests)}")
     with open(err, "w") as errors:
         boot = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=errors, text=True,
                                 errors="replace", stdin=subprocess.DEVNULL)

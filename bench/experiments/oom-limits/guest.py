@@ -29,10 +29,8 @@ def numbers(name):
         return {k: int(v) for k, v in (line.split() for line in f)}
 
 
-def left():
-    """Removes the group; what it still had then."""
-    with open(f"{GROUP}/memory.current") as f:
-        current = int(f.read())
+def remove():
+    """Remove the group, once what is left of it in the swap cache is reclaimed."""
     for _ in range(100):
         try:
             write(f"{GROUP}/memory.reclaim", "64M")
@@ -40,7 +38,7 @@ def left():
             pass
         try:
             os.rmdir(GROUP)
-            return current
+            return
         except OSError:
             time.sleep(.1)
     sys.exit("limits: the group can't be removed")
@@ -60,7 +58,7 @@ def small(stamp):
     end = subprocess.run(["/bin/bash", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', GROUP, stamp, "--quiet", "--pin",
                           "--procs", "8", "--size", "12", "--passes", "4", "--rewrite"], stdout=subprocess.DEVNULL)
     row("small", status=end.returncode)
-    left()
+    remove()
 
 
 def locked():
@@ -87,7 +85,7 @@ def locked():
     ms = round(1000 * (time.monotonic() - begun), 3)
     os.close(begin_r)
     row("locked", ms=ms, killed=os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
-    left()
+    remove()
 
 
 def main():
@@ -107,9 +105,6 @@ def main():
         small(stamp)
     for _ in range(runs):
         locked()
-    with open("/proc/vmstat") as f:
-        stat = dict(line.split() for line in f)
-    print("row", json.dumps({"kind": "after", "nr_isolated_anon": int(stat["nr_isolated_anon"])}), flush=True)
 
 
 main()

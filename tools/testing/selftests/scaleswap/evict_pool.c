@@ -523,7 +523,10 @@ SSW_BODY(evict_pool, huge_page)
 	leave(_metadata);
 }
 
-/* A device that takes half a second: tasks wait no longer than they are to, or until killed. */
+/*
+ * A device that takes half a second: tasks wait no longer than they are to, and no process is killed
+ * for it. One that is killed does not wait.
+ */
 SSW_BODY(evict_pool, slow_device)
 {
 	const long pages = 1600;
@@ -852,6 +855,8 @@ SSW_BODY(evict_pool, number_changes)
 	/* These go on until they are told to end: how fast a CPU is decides nothing. */
 	for (int i = 0; i < areas.n; i++)
 		pid[i] = turns_in(GROUP, areas.cpu[i], 1500, 1000000);
+	for (int i = 0; i < areas.n; i++)
+		ASSERT_LT(0, pid[i]);
 	for (int i = 0; i < 3 * ARRAY_SIZE(number); i++) {
 		int n = number[i % ARRAY_SIZE(number)];
 		long long freed;
