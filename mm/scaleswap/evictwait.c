@@ -4,6 +4,7 @@
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
+#include <linux/cgroup.h>
 #include <linux/delayacct.h>
 #include <linux/freezer.h>
 #include <linux/memcontrol.h>
@@ -235,12 +236,12 @@ static bool ssw_held_wait_over(const struct ssw_evict_wait *w)
 }
 
 /*
- * How many pages of a memcg are being written. Up to MEMCG_CHARGE_BATCH changes a CPU may be
- * missing, so a small memcg may have some where this finds none.
+ * How many pages of a memcg are being written. mem_cgroup_flush_stats() would leave out up to
+ * MEMCG_CHARGE_BATCH changes a CPU: more than a small memcg has pages, or writes that are over.
  */
 static unsigned long ssw_memcg_writes(struct mem_cgroup *memcg)
 {
-	mem_cgroup_flush_stats(memcg);
+	cgroup_rstat_flush(memcg->css.cgroup);
 	return memcg_page_state(memcg, NR_WRITEBACK);
 }
 
@@ -253,9 +254,10 @@ static void ssw_evict_wait_written(struct mem_cgroup *memcg)
 {
 	unsigned long before = ssw_memcg_writes(memcg), end = jiffies + SSW_WRITES;
 
-	while (before && time_before(jiffies, end) && !fatal_signal_pending(current)) {
-		schedule_timeout_killable(SSW_POLL);
-		if (ssw_memcg_writes(memcg) < before)
+	/* Most devices need less than a jiffy. */
+	for (long nap = 1; before && time_before(jiffies, end); nap *= 2) {
+		schedule_timeout_killable(clamp((long)(end - jiffies), 1L, nap));
+		if (fatal_signal_pending(current) || ssw_memcg_writes(memcg) < before)
 			break;
 	}
 }

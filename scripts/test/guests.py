@@ -90,7 +90,7 @@ GUESTS = {
     "stress8": dict(cpus=8, nodes=1, append="scaleswap=on", mem=768,
                     debug=dict(mem=1536, tests="stress.sh"), tests="stress.sh deleg"),
     "stress16": dict(cpus=16, nodes=1, append="scaleswap=on", mem=1024,
-                     debug=dict(mem=2048), tests="stress.sh:for_a_while"),
+                     debug=dict(mem=2048), tests="stress.sh:for_a_while evict_stock:few_are_written"),
     # discards that a device does not answer. A kernel that fails may not come back from
     # suspend, so nothing else is in this guest
     "discard": dict(cpus=2, nodes=1, append="scaleswap=on", tests="discard"),

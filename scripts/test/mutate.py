@@ -211,6 +211,8 @@ MUTANTS = {
                       "		   1) {", "pool/evict_pool.huge*"),
     "pool-writes-not-awaited": ("mm/scaleswap/evictwait.c", "		ssw_evict_wait_written(memcg);\n", "",
                                 "pool/evict_pool.slow*"),
+    "pool-writes-not-flushed": ("mm/scaleswap/evictwait.c", "	cgroup_rstat_flush(memcg->css.cgroup);",
+                                "	mem_cgroup_flush_stats(memcg);", "stack/fault_stack.multipath_write*"),
     "pool-surplus-for-ever": ("mm/scaleswap/evictd.c", "	wake_up_all(&ssw_evict_surplus);\n", "",
                               "pool/evict_pool.number_changes"),
     "pool-memcg-kept": ("mm/scaleswap/evictroom.c", "	if (was)\n		ssw_evict_put(t);", "",

@@ -524,8 +524,8 @@ SSW_BODY(evict_pool, huge_page)
 }
 
 /*
- * A device that takes half a second: tasks wait no longer than they are to, and no process is killed
- * for it. One that is killed does not wait.
+ * A device that takes half a second: tasks wait no longer than they are to, and none is killed for
+ * it. One that is killed does not wait.
  */
 SSW_BODY(evict_pool, slow_device)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who takes the room that evictors leave below a cgroup's limit: CPUs that stock charges, which are
- * not to take most of it, and tasks that wait. And whether a new limit is reached where evictors
- * were.
+ * not to take most of it, and tasks that wait. And what does not show in statistics that CPUs keep
+ * for themselves: that a new limit is not reached, and that pages are being written.
  */
 #include <fcntl.h>
 
@@ -280,6 +280,29 @@ SSW_BODY(evict_stock, limit_is_reached)
 		settled(_metadata);
 		EXPECT_EQ(0, cg_remove(GROUP));
 	}
+}
+
+/*
+ * A device that takes half a second, and a group of less pages than may be missing in statistics: a
+ * task waits for what is being written before it is killed, one after the other.
+ */
+SSW_BODY(evict_stock, few_are_written)
+{
+	const long max = 2 * BATCH, pages = 2 * max;
+	int err = fault_nullb("0", "1024", "500000000");
+
+	if (err)
+		SKIP(return, "no null_blk (%s)", strerror(-err));
+	ASSERT_LE(0, ssw_on_cpu(FAULT_NULLB, 0));
+	ASSERT_EQ(0, cg_make(GROUP));
+	ASSERT_EQ(0, ssw_cgroup_set(GROUP, "memory.max", max * SSW_PAGE));
+	/* Evictors hold nothing, so the task reclaims as soon as there is no room. */
+	put("wait_ms", 1);
+	for (int i = 0; i < 4; i++)
+		EXPECT_EQ(0, ssw_join(turns_in(GROUP, 0, pages, 0)));
+	EXPECT_EQ(0, cg(GROUP, "memory.events", "oom_kill"));
+	settled(_metadata);
+	EXPECT_EQ(0, cg_remove(GROUP));
 }
 
 TEST_HARNESS_MAIN
