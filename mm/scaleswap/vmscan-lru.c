@@ -311,7 +311,8 @@ static bool ssw_targets_level(const struct scaleswap_targets *targets,
  * @shards: its shards, or NULL
  * @own: number of the CPU's own shard, UINT_MAX if that does not matter
  * @first: number of the shard to begin with, by list; UINT_MAX if there is none
- * @from: position of the oldest pages of @first, if it was found to have the oldest of all
+ * @from: position of the oldest pages of @first when it was found to have the oldest of all; one
+ *	that it has left already, if it was chosen for what has been written there
  * @targets: pages that are to be scanned
  * @left: those of them that still are
  * @batch: what the batch of each list is short of, from 1 to %SWAP_CLUSTER_MAX pages
@@ -442,6 +443,7 @@ static void ssw_shrink_begin(struct ssw_reclaim *r, struct scan_control *sc)
 
 	for_each_evictable_lru(lru) {
 		bool skipped = lru == LRU_ACTIVE_FILE && !(sc->may_deactivate & DEACTIVATE_FILE);
+		struct lruvec *first;
 		unsigned int id;
 
 		if (!r->left.nr[lru] || !(SSW_LISTS_VISIT & BIT(lru))) {
@@ -457,9 +459,16 @@ static void ssw_shrink_begin(struct ssw_reclaim *r, struct scan_control *sc)
 			continue;
 		id = ssw_shrink_choose(r, lru, zone_idx);
 		r->first[lru] = id;
-		if (id != UINT_MAX)
-			r->from[lru] = ssw_lru_position(ssw_lru_list(r->mlruvec, r->shards, id),
-							lru);
+		if (id == UINT_MAX)
+			continue;
+		first = ssw_lru_list(r->mlruvec, r->shards, id);
+		r->from[lru] = ssw_lru_position(first, lru);
+		/*
+		 * Chosen for what has been written, which is no older than it was. Who stayed for
+		 * the rest would have more written, and come back for that, again and again.
+		 */
+		if (ssw_lru_has_next(first, lru))
+			r->from[lru] -= SSW_LRU_AGAIN;
 	}
 }
 

@@ -388,6 +388,8 @@ MUTANTS = {
                          "has its flags. */\n		smp_store_release(&at[0], folio);",
                          "load/large*"),
     # LRU shards: which one a folio is in
+    "lru-stays-for-written": ("mm/scaleswap/vmscan-lru.c", "			r->from[lru] -= SSW_LRU_AGAIN;\n", "			;\n",
+                              "noevict/lru_reclaim.written*"),
     "lru-not-split": ("mm/huge_memory.c", "			 LRU_GEN_MASK | LRU_REFS_MASK | SCALESWAP_LRU_MASK));",
                       "			 LRU_GEN_MASK | LRU_REFS_MASK));", "lru/lru_folio.split*"),
     "lru-not-migrated": ("mm/migrate.c", "	scaleswap_lru_copy(newfolio, folio);\n", "",

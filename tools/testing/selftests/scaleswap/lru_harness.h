@@ -43,11 +43,13 @@
 		ASSERT_EQ(0, ssw_areas_on(a, 30000, SSW_MANY));		\
 	} while (0)
 
-#define NEED_INSTANT(a, pages, node)					\
+#define NEED_INSTANT(a, pages, node)	NEED_NULLB(a, pages, node, NULL)
+
+#define NEED_NULLB(a, pages, node, ns)					\
 	do {								\
 		if (access("/sys/kernel/config/nullb", F_OK))		\
 			SKIP(return, "a kernel without null_blk");	\
-		ASSERT_EQ(0, instant_on(a, pages, node));		\
+		ASSERT_EQ(0, instant_on(a, pages, node, ns));		\
 	} while (0)
 
 #define EXPECT_ABOUT(n, seen)					\

@@ -808,6 +808,48 @@ SSW_BODY(lru_reclaim, long_gone_is_inactive)
 }
 
 /*
+ * What was written leaves first, but draws nobody to the CPU whose page it was: pages of others are
+ * as old. A device that is done before reclaim has come to the end of a batch has it find such pages
+ * after each batch.
+ */
+SSW_BODY(lru_reclaim, written_pages_draw_nobody)
+{
+	const long cold = 2400, take = 3600;
+	long lost[4] = { }, sum = 0;
+	struct ssw_areas areas;
+	struct mate m[4];
+	int cpu[4];
+
+	NEED_SHARDS();
+	NEED_FOUR(cpu);
+	NEED_NULLB(&areas, 6000, ssw_node_of(cpu[0]), "100000");
+	ASSERT_EQ(0, cg_fresh());
+	for (int i = 1; i < 4; i++)
+		ASSERT_TRUE(mate_start(&m[i], cpu[i], cold, false));
+	for (long at = 0; at < cold; at += 50)
+		for (int i = 1; i < 4; i++)
+			ASSERT_EQ(0, tell(&m[i], STAMP, at, 50, i));
+	drain();
+	ASSERT_EQ(0, ssw_pin(cpu[0]));
+	cg_reclaim(GROUP, take);
+	for (int i = 1; i < 4; i++) {
+		lost[i] = cold - tell_all(&m[i], RESIDENT, 0);
+		sum += lost[i];
+	}
+	dump();
+	show_group();
+	TH_LOG("processes lost %ld, %ld and %ld of %ld each", lost[1], lost[2], lost[3], cold);
+	EXPECT_LE(take / 2, sum);
+	for (int i = 1; i < 4; i++) {
+		EXPECT_LE(sum / 6, lost[i]) TH_LOG("process %d", i);
+		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
+		EXPECT_EQ(0, mate_end(&m[i]));
+	}
+	EXPECT_EQ(0, kills());
+	group_ends(_metadata);
+}
+
+/*
  * kswapd evicts no CPU's pages first, wherever it runs: all shards lose some, and none loses most
  * of what it takes.
  */

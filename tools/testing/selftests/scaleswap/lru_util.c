@@ -715,11 +715,15 @@ void instant_gone(void)
 	}
 }
 
-/* One for each online CPU of node @node. 0 or -errno. */
-int instant_on(struct ssw_areas *a, unsigned int pages, int node)
+/*
+ * One for each online CPU of node @node, which completes each request @ns nanoseconds after it came;
+ * NULL: before it has come back. 0 or -errno.
+ */
+int instant_on(struct ssw_areas *a, unsigned int pages, int node, const char *ns)
 {
-	static const char * const set[][2] = {
-		{ "blocksize", "4096" }, { "memory_backed", "1" }, { "irqmode", "0" },
+	const char * const set[][2] = {
+		{ "blocksize", "4096" }, { "memory_backed", "1" },
+		{ "irqmode", ns ? "2" : "0" }, { "completion_nsec", ns ?: "0" },
 		{ "size", NULL }, { "power", "1" },
 	};
 	char path[128], val[16];

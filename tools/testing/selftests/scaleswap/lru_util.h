@@ -106,7 +106,7 @@ long crowd(struct mate *hog, int node, long room, struct mate m[4], long cold);
 #define INSTANT	"/sys/kernel/config/nullb/sswram"
 
 void instant_gone(void);
-int instant_on(struct ssw_areas *a, unsigned int pages, int node);
+int instant_on(struct ssw_areas *a, unsigned int pages, int node, const char *ns);
 
 /* --- sums ---------------------------------------------------------------- */
 
