@@ -294,7 +294,7 @@ extern unsigned int ssw_evict_wait_ms;
 bool ssw_evict_may_wait(gfp_t gfp_mask, bool held);
 bool ssw_evict_wait(struct ssw_evict_wait *w);
 void ssw_evict_waited(struct ssw_evict_wait *w, unsigned long nr_pages, bool good);
-unsigned long ssw_evict_wait_held(struct mem_cgroup *memcg, gfp_t gfp_mask);
+unsigned long ssw_evict_wait_held(struct mem_cgroup *memcg, gfp_t gfp_mask, bool writes);
 
 /* page_alloc-evict.c */
 long ssw_zone_usable(struct zone *zone, bool cma);

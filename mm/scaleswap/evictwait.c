@@ -266,13 +266,13 @@ static void ssw_evict_wait_written(struct mem_cgroup *memcg)
  * ssw_evict_wait_held - wait for what evictors hold of a memcg
  * @memcg: the memcg, of which reclaim has freed nothing
  * @gfp_mask: of the reclaim
- *
- * If they hold none, but pages of it are being written, it waits for these: %SSW_WRITES at most.
+ * @writes: whether to wait for pages of it that are being written, if evictors hold none:
+ *	%SSW_WRITES at most
  *
  * Context: process context, may sleep, evict/wait_ms at most.
  * Return: pages that evictors have freed meanwhile; 0 if they hold none, or the task may not wait.
  */
-unsigned long ssw_evict_wait_held(struct mem_cgroup *memcg, gfp_t gfp_mask)
+unsigned long ssw_evict_wait_held(struct mem_cgroup *memcg, gfp_t gfp_mask, bool writes)
 {
 	struct ssw_evict_wait w = {
 		.target = &memcg->evict,
@@ -285,7 +285,8 @@ unsigned long ssw_evict_wait_held(struct mem_cgroup *memcg, gfp_t gfp_mask)
 	if (!ssw_evict_may_wait(gfp_mask, true))
 		return 0;
 	if (!ssw_evict_in_flight(w.target)) {
-		ssw_evict_wait_written(memcg);
+		if (writes)
+			ssw_evict_wait_written(memcg);
 		return 0;
 	}
 	ssw_evict_waited(&w, SWAP_CLUSTER_MAX, ssw_evict_wait(&w));

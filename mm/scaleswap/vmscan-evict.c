@@ -903,13 +903,16 @@ long ssw_evict_memcg(struct mem_cgroup *memcg, unsigned long nr_pages)
  * Reclaim of a memcg has freed nothing: wait for what evictors hold of it, which may be all that
  * can be freed. Without evictors, reclaim would have found it, and a limit could be set, or no
  * task need be killed. Return how much of it was freed.
+ *
+ * Who writes to memory.reclaim has nobody killed, and does not wait for writes. A page that cannot
+ * be written would be written, and fail, at each try.
  */
 static unsigned long scaleswap_evict_last(struct scan_control *sc)
 {
 	/* Evictors swap. */
 	if (!scaleswap_evict_on() || !sc->may_swap)
 		return 0;
-	return ssw_evict_wait_held(sc->target_mem_cgroup, sc->gfp_mask);
+	return ssw_evict_wait_held(sc->target_mem_cgroup, sc->gfp_mask, !sc->proactive);
 }
 
 #else /* CONFIG_SCALESWAP_EVICTOR */

@@ -7,6 +7,8 @@
  * The guest "stack" has the drives. Each test has a control, which shows
  * that the failure would be seen.
  */
+#include <sys/resource.h>
+
 #include "dm_util.h"
 #include "fault_harness.h"
 
@@ -142,10 +144,22 @@ SSW_BODY(fault_write, dm_in_flight)
 			SKIP(return, "the kernel has no io controller (CONFIG_BLK_CGROUP)"); \
 	} while (0)
 
+/* How often this process has slept while it asked for a page to be reclaimed */
+static long reclaim_sleeps(void)
+{
+	struct rusage was, now;
+
+	getrusage(RUSAGE_SELF, &was);
+	ssw_write(SSW_CG "/ssw/memory.reclaim", "4096");
+	getrusage(RUSAGE_SELF, &now);
+	return now.ru_nvcsw - was.ru_nvcsw;
+}
+
 /*
  * A slot cannot be written: the pages that were in the bio with it are written again, to
  * their places in the partition, and that is charged to the group that they belong to, too.
- * With one page in a bio nothing is written again by itself.
+ * With one page in a bio nothing is written again by itself. Who asks for it to be reclaimed, which
+ * tries 16 times, does not wait each time until it was written in vain.
  */
 SSW_BODY(fault_write, written_again_as_before)
 {
@@ -163,8 +177,8 @@ SSW_BODY(fault_write, written_again_as_before)
 	snprintf(dev, sizeof(dev), "%sp7", disk);
 	ASSERT_EQ(0, ssw_write(CLUSTER, "0"));
 	for (size_t m = 0; m < ARRAY_SIZE(most); m++) {
+		long dirty, sleeps;
 		long long bytes;
-		long dirty;
 
 		ASSERT_EQ(0, io_set("bio_pages", most[m]));
 		ASSERT_EQ(0, ssw_mkswap(dev, 8000));
@@ -189,6 +203,9 @@ SSW_BODY(fault_write, written_again_as_before)
 		}
 		EXPECT_LE(0, fault_in_slot(p, pages, slot)) TH_LOG("nothing was tested");
 		fault_evict("ssw");
+		sleeps = reclaim_sleeps();
+		TH_LOG("it slept %ld times", sleeps);
+		EXPECT_GE(8, sleeps);
 		memset(l, 0, sizeof(*l));
 		fault_may_lose(l, p, p + pages * SSW_PAGE);
 		look(p, pages, m + 1, slot - 300, slot - 200);
