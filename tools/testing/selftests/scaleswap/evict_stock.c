@@ -288,7 +288,7 @@ SSW_BODY(evict_stock, limit_is_reached)
  */
 SSW_BODY(evict_stock, few_are_written)
 {
-	const long max = 2 * BATCH, pages = 2 * max;
+	const long max = BATCH + 16, pages = 3 * BATCH;
 	int err = fault_nullb("0", "1024", "500000000");
 
 	if (err)
