@@ -810,7 +810,7 @@ SSW_BODY(lru_reclaim, long_gone_is_inactive)
 
 /*
  * What was written leaves first, but draws nobody to the CPU whose page it was: pages of others are
- * as old. A device that is done before reclaim has come to the end of a batch has it find such pages
+ * as old. If a device is done before reclaim has come to the end of a batch, it finds such pages
  * after each batch.
  */
 SSW_BODY(lru_reclaim, written_pages_draw_nobody)

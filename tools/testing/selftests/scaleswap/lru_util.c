@@ -716,8 +716,8 @@ void instant_gone(void)
 }
 
 /*
- * One for each online CPU of node @node, which completes each request @ns nanoseconds after it came;
- * NULL: before it has come back. 0 or -errno.
+ * One for each online CPU of node @node. It completes a request @ns nanoseconds after it came;
+ * NULL: before it returns. 0 or -errno.
  */
 int instant_on(struct ssw_areas *a, unsigned int pages, int node, const char *ns)
 {
