@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who takes the room that evictors leave below a cgroup's limit: CPUs that stock charges, which are
- * not to take most of it, and tasks that wait. And what does not show in statistics that CPUs keep
- * for themselves: that a new limit is not reached, and that pages are being written.
+ * not to take most of it, and tasks that wait. Whether a new limit is reached where evictors were.
+ * And whether a task of a small group waits for a slow device.
  */
 #include <fcntl.h>
 
@@ -38,6 +38,7 @@ FIXTURE_TEARDOWN(evict_stock)
 	if (!access(SSW_CG "/" GROUP, F_OK))
 		cg_remove(GROUP);
 	ssw_end();
+	fault_nullb_gone();
 	dm_gone();
 }
 
@@ -283,8 +284,8 @@ SSW_BODY(evict_stock, limit_is_reached)
 }
 
 /*
- * A device that takes half a second, and a group of less pages than may be missing in statistics: a
- * task waits for what is being written before it is killed, one after the other.
+ * A device that takes half a second, and a group of a few pages, all of which are soon being
+ * written: no task is killed before it has waited for them.
  */
 SSW_BODY(evict_stock, few_are_written)
 {

@@ -203,6 +203,8 @@ SSW_BODY(fault_write, written_again_as_before)
 		}
 		EXPECT_LE(0, fault_in_slot(p, pages, slot)) TH_LOG("nothing was tested");
 		fault_evict("ssw");
+		/* The control: there is a page that it tries to write. */
+		EXPECT_LT(0, ssw_cgroup_stat("ssw", "swapcached"));
 		sleeps = reclaim_sleeps();
 		TH_LOG("it slept %ld times", sleeps);
 		EXPECT_GE(8, sleeps);
