@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "lru_harness.h"
 
@@ -782,11 +783,27 @@ SSW_BODY(lru_gen, evictors_walk_once)
 	EXPECT_EQ(0, ssw_write(GEN, was ? "y" : "n"));
 }
 
+/* What the two processes share, that of slow_evictor() and its parent */
+struct evicting {
+	/* 1, or why it can't evict slowly */
+	int begins;
+	/* CPU time, in microseconds */
+	long took;
+};
+
+static long cpu_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
 /*
  * A process that evicts once. So that it does not stay on its CPU meanwhile, it is a deadline task
- * which has @ms milliseconds in four seconds.
+ * which has @us microseconds in four seconds.
  */
-static pid_t slow_evictor(const char *what, int ms, volatile int *begins)
+static pid_t slow_evictor(const char *what, long us, volatile struct evicting *e)
 {
 	/* struct sched_attr, whose header can't be had together with glibc's <sched.h> */
 	const struct {
@@ -795,40 +812,43 @@ static pid_t slow_evictor(const char *what, int ms, volatile int *begins)
 		int32_t nice;
 		uint32_t priority;
 		uint64_t runtime, deadline, period;
-	} slow = { sizeof(slow), SCHED_DEADLINE, .runtime = 1000UL * 1000 * ms,
+	} slow = { sizeof(slow), SCHED_DEADLINE, .runtime = 1000UL * us,
 		   .deadline = 4000UL * 1000 * 1000, .period = 4000UL * 1000 * 1000 };
 	pid_t pid = ssw_fork();
 	cpu_set_t all;
+	long since;
 
 	if (pid)
 		return pid;
+	since = cpu_us();
 	/* One that may not run everywhere can't be a deadline task. */
-	*begins = ssw_online(&all) || sched_setaffinity(0, sizeof(all), &all) ||
-		  syscall(SYS_sched_setattr, 0, &slow, 0) ? -errno : 1;
+	e->begins = ssw_online(&all) || sched_setaffinity(0, sizeof(all), &all) ||
+		    syscall(SYS_sched_setattr, 0, &slow, 0) ? -errno : 1;
 	/* It may find fewer pages than that. */
 	ssw_write(EVICT, what);
+	e->took = cpu_us() - since;
 	_exit(0);
 }
 
 /*
  * An evictor that gets to the end of the processes waits for another one, but for a second only.
  * Then the generation begins, and it is counted. Where the other one stops is up to the scheduler,
- * so there are many tries.
+ * so there are many tries, which give it parts of the time that it takes.
  */
 SSW_BODY(lru_gen, evictors_go_on_without_one)
 {
 	const long each = 4000, batch = 32, tries = 1000;
 	const struct sched_param none = { 0 };
 	const char *counter = SSW_SYS "/stats/fallback/evict_walk";
-	volatile int *begins = ssw_shared(sizeof(*begins));
+	volatile struct evicting *e = ssw_shared(sizeof(*e));
 	bool was = ssw_generations();
 	long long before, waited = 0;
+	long node, us = 1000000;
 	struct ssw_areas areas;
 	struct mate m[4];
 	struct stat st;
 	char val[48];
 	int cpu[4], i;
-	long node;
 	pid_t slow;
 
 	NEED_GENERATIONS();
@@ -851,19 +871,20 @@ SSW_BODY(lru_gen, evictors_go_on_without_one)
 	for (i = 0; i < tries && !waited; i++) {
 		for (int j = 0; j < 4; j++)
 			EXPECT_EQ(0, tell_all(&m[j], CHECK, j));
-		*begins = 0;
-		slow = slow_evictor(val, 1 + i % 8, begins);
+		e->begins = 0;
+		slow = slow_evictor(val, i ? us * (1 + i % 16) / 16 : us, e);
 		ASSERT_LT(0, slow);
-		while (!*begins)
+		while (!e->begins)
 			usleep(100);
-		ASSERT_EQ(1, *begins);
+		ASSERT_EQ(1, e->begins);
 		ssw_write(EVICT, val);
 		waited = ssw_num(counter) - before;
 		/* It goes on at once. */
 		sched_setscheduler(slow, SCHED_OTHER, &none);
 		EXPECT_EQ(0, ssw_join(slow));
+		us = i && us > e->took ? us : e->took;
 	}
-	TH_LOG("%lld waited in vain, after %d tries", waited, i);
+	TH_LOG("%lld waited in vain, after %d tries; an evictor took %ld us", waited, i, us);
 	EXPECT_LT(0, waited);
 	for (i = 0; i < 4; i++) {
 		EXPECT_EQ(0, tell_all(&m[i], CHECK, i));
