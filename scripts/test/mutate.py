@@ -658,6 +658,15 @@ MUTANTS = {
     "fault-behind-writes": ("mm/scaleswap/fault.c", "	ssw_bio_batch_flush(false);\n", "", "stack/*.reads_before_it_submits"),
     "fault-sleeps-alone": ("mm/scaleswap/fault.c", "		list_add_tail(&read->cb.list, &current->plug->cb_list);",
                            "		;", "stack/*.sleeps_before_it_polls"),
+    # zswap, before batches
+    "zswap-fails-unseen": ("mm/zswap.c", "			   swp_type(entry->swpentry), err);\n	return -EIO;",
+                           "			   swp_type(entry->swpentry), err);\n	return 0;", "users/zbatch.*"),
+    "zswap-gone-when-it-fails": ("mm/zswap.c", "	if (zswap_decompress(entry, folio))\n		return true;",
+                                 "	if (zswap_decompress(entry, folio)) {\n		xa_erase(tree, offset);\n"
+                                 "		return true;\n	}", "users/zbatch.fails_to_read"),
+    "zswap-not-written-gone": ("mm/zswap.c", "	if (err) {\n		delete_from_swap_cache(folio);",
+                               "	if (err) {\n		xa_erase(tree, offset);\n		delete_from_swap_cache(folio);",
+                               "users/zbatch.fails_to_write_back"),
     # pages moved for the same accesses
     "fault-ahead-by-slot": ("mm/scaleswap/fault.c",
                             "	folio = vma_readahead ? vma_readahead(entry, gfp, mpol, ilx, vmf) :\n"
