@@ -393,4 +393,42 @@ SSW_BODY(evict_own, nothing_is_kept)
 	}
 }
 
+/*
+ * Tasks that may use a twentieth of a CPU: evictors, which are charged to nobody, free their pages
+ * as they do others'.
+ */
+SSW_BODY(evict_own, throttled_group)
+{
+	static const char * const groups[] = { GROUP "0", GROUP "1" };
+	const long pages = LIMIT;
+	long long freed = counter("freed");
+	pid_t pid[CPUS];
+
+	if (ssw_write(SSW_CG "/cgroup.subtree_control", "+cpu"))
+		SKIP(return, "a kernel without CONFIG_CGROUP_SCHED");
+	for (int g = 0; g < 2; g++)
+		ASSERT_NE(0, group_new(groups[g]));
+	if (ssw_write(SSW_CG "/" GROUP "0/cpu.max", "5000 100000")) {
+		ssw_write(SSW_CG "/cgroup.subtree_control", "-cpu");
+		SKIP(return, "a kernel without CONFIG_CFS_BANDWIDTH");
+	}
+	for (int i = 0; i < CPUS; i++) {
+		pid[i] = turns_in(groups[i % 2], i, pages, 1 + i % 2 * 3);
+		ASSERT_LT(0, pid[i]);
+	}
+	for (int i = 0; i < CPUS; i++)
+		EXPECT_EQ(0, ssw_join(pid[i])) TH_LOG("1: a page is wrong");
+	freed = counter("freed") - freed;
+	TH_LOG("throttled %lld times; %lld pages freed by evictors",
+	       cg(GROUP "0", "cpu.stat", "nr_throttled"), freed);
+	EXPECT_LT(0, cg(GROUP "0", "cpu.stat", "nr_throttled"));
+	EXPECT_LT(2 * pages, freed);
+	for (int g = 0; g < 2; g++) {
+		EXPECT_EQ(0, cg(groups[g], "memory.events", "oom_kill"));
+		EXPECT_EQ(0, cg_remove(groups[g]));
+	}
+	settled(_metadata);
+	EXPECT_EQ(0, ssw_write(SSW_CG "/cgroup.subtree_control", "-cpu"));
+}
+
 TEST_HARNESS_MAIN
