@@ -659,6 +659,10 @@ MUTANTS = {
     "fault-sleeps-alone": ("mm/scaleswap/fault.c", "		list_add_tail(&read->cb.list, &current->plug->cb_list);",
                            "		;", "stack/*.sleeps_before_it_polls"),
     # zswap, before batches
+    "zswap-index-of-area": ("mm/zswap.c",
+                            "	swp_entry_t swp = folio->swap;\n	pgoff_t offset = swap_cache_index(swp);\n	bool swapcache",
+                            "	swp_entry_t swp = folio->swap;\n	pgoff_t offset = swp_offset(swp);\n	bool swapcache",
+                            "users/zbatch.*"),
     "zswap-fails-unseen": ("mm/zswap.c", "			   swp_type(entry->swpentry), err);\n	return -EIO;",
                            "			   swp_type(entry->swpentry), err);\n	return 0;", "users/zbatch.*"),
     "zswap-gone-when-it-fails": ("mm/zswap.c", "	if (zswap_decompress(entry, folio))\n		return true;",
