@@ -663,6 +663,8 @@ MUTANTS = {
                             "	swp_entry_t swp = folio->swap;\n	pgoff_t offset = swap_cache_index(swp);\n	bool swapcache",
                             "	swp_entry_t swp = folio->swap;\n	pgoff_t offset = swp_offset(swp);\n	bool swapcache",
                             "users/zbatch.*"),
+    "zswap-not-looked-for": ("mm/zswap.c", "	if (scaleswap_on() && !xa_load(tree, offset))",
+                             "	if (scaleswap_on())", "users/users.zswap"),
     "zswap-fails-unseen": ("mm/zswap.c", "			   swp_type(entry->swpentry), err);\n	return -EIO;",
                            "			   swp_type(entry->swpentry), err);\n	return 0;", "users/zbatch.*"),
     "zswap-gone-when-it-fails": ("mm/zswap.c", "	if (zswap_decompress(entry, folio))\n		return true;",
