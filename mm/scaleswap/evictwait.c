@@ -159,12 +159,16 @@ void ssw_evict_waited(struct ssw_evict_wait *w, unsigned long nr_pages, bool goo
 					   good ? SSW_NR_FALLBACKS : w->why, w->held,
 					   w->start ? local_clock() - w->start : 0);
 	}
-	if (w->held)
+	if (w->began)
+		count_vm_event(SCALESWAP_EVICT_WAIT);
+	if (w->held) {
 		ssw_stat_add(SSW_EVICT_HELD_WAITS, 1);
-	else if (good)
+	} else if (good) {
 		ssw_stat_add(SSW_EVICT_WAITS, 1);
-	else
+	} else {
 		ssw_fallback(raw_smp_processor_id(), w->why, 0);
+		count_vm_event(SCALESWAP_EVICT_FALLBACK);
+	}
 }
 
 /**

@@ -236,6 +236,7 @@ static void ssw_seg_shrink(struct scaleswap_pipe *pipe, struct ssw_seg *seg, boo
 	count_memcg_events(seg->memcg, item, nr);
 	count_vm_events(PGSTEAL_ANON, nr);
 	ssw_stat_add(SSW_EVICT_FREED, nr);
+	count_vm_events(SCALESWAP_EVICT_FREED, nr);
 	if (!nr)
 		return;
 	pipe->vain = 0;

@@ -393,6 +393,41 @@ SSW_BODY(evict_own, nothing_is_kept)
 	}
 }
 
+/* /proc/vmstat has totals: what evictors free, how often tasks wait, or reclaim all the same. */
+SSW_BODY(evict_own, totals_in_vmstat)
+{
+	static const char * const why[] = { "stuck", "late", "unfit", "killed" };
+	long long late, waited, freed, fallbacks = 0;
+
+	if (access(PAUSE, F_OK))
+		SKIP(return, "a kernel without CONFIG_FAULT_INJECTION_DEBUG_FS");
+	ASSERT_NE(0, group_new(GROUP "0"));
+	put("wait_ms", 50);
+	late = ssw_stat("fallback/evict_late");
+	waited = ssw_vmstat("scaleswap_evict_wait");
+	freed = ssw_vmstat("scaleswap_evict_freed");
+	for (int paused = 1; paused >= 0; paused--) {
+		ASSERT_EQ(0, ssw_write(PAUSE, paused ? "Y" : "N"));
+		EXPECT_EQ(0, ssw_join(turns_in(GROUP "0", 0, PAGES, 1)))
+			TH_LOG("1: a page is wrong");
+	}
+	EXPECT_EQ(0, cg_remove(GROUP "0"));
+	settled(_metadata);
+	EXPECT_LT(late, ssw_stat("fallback/evict_late"));
+	EXPECT_LT(waited, ssw_vmstat("scaleswap_evict_wait"));
+	EXPECT_LT(freed, ssw_vmstat("scaleswap_evict_freed"));
+	for (int i = 0; i < 4; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "fallback/evict_%s", why[i]);
+		fallbacks += ssw_stat(name);
+	}
+	EXPECT_EQ(fallbacks, ssw_vmstat("scaleswap_evict_fallback"));
+	EXPECT_EQ(counter("freed"), ssw_vmstat("scaleswap_evict_freed"));
+	EXPECT_LE(counter("waits") + counter("held_waits") + ssw_stat("fallback/evict_late"),
+		  ssw_vmstat("scaleswap_evict_wait"));
+}
+
 /*
  * Tasks that may use a twentieth of a CPU: evictors, which are charged to nobody, free their pages
  * as they do others'.
