@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tree_lib as t  # noqa: E402
 
 # The sets that are posted, and their bands of hooks; patches/covers/ has a letter for each.
-SETS = {"core": "012", "lru": "3", "fault": "4", "evict": "5", "tools": "9"}
+SETS = {"core": "012", "lru": "3", "fault": "4", "evict": "5", "zbatch": "6", "tools": "9"}
 
 # The overlay's commits: band of hooks that they go in front of, paths (a prefix, the first
 # match counts), subject, body. A file that nothing names is an error.
@@ -64,7 +64,8 @@ PIECES = (
      "per-CPU batches, and let a kthread a CPU service areas whose home CPU\n"
      "does not swap at the moment. Discards are work items of their own: the\n"
      "kthread never waits for a device, as CPU offline waits for it."),
-    (2, ("mm/scaleswap/hooks.h", "mm/scaleswap/memcg_hooks.h", "include/linux/scaleswap_lru.h"),
+    (2, ("mm/scaleswap/hooks.h", "mm/scaleswap/memcg_hooks.h", "mm/scaleswap/evict_hooks.h",
+         "include/linux/scaleswap_lru.h"),
      "mm/scaleswap: declare what mm calls",
      "Declare the calls that hooks make, with stubs for !CONFIG_SCALESWAP. A\n"
      "call costs a static branch as long as ScaleSwap is off."),
