@@ -31,7 +31,8 @@ static const char * const ssw_mechanisms[SSW_NR_MECHS] = {
 static const unsigned int ssw_built_in = BIT(SSW_MECH_CORE) |
 	(IS_ENABLED(CONFIG_SCALESWAP_LRU) ? BIT(SSW_MECH_LRU) : 0) |
 	(IS_ENABLED(CONFIG_SCALESWAP_EVICTOR) ? BIT(SSW_MECH_EVICT) : 0) |
-	(IS_ENABLED(CONFIG_SCALESWAP_FAULT) ? BIT(SSW_MECH_FAULT) : 0);
+	(IS_ENABLED(CONFIG_SCALESWAP_FAULT) ? BIT(SSW_MECH_FAULT) : 0) |
+	(IS_ENABLED(CONFIG_SCALESWAP_ZBATCH) ? BIT(SSW_MECH_ZBATCH) : 0);
 
 /**
  * ssw_parse_boot - parse the value of the boot parameter scaleswap=

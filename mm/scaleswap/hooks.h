@@ -20,6 +20,7 @@
 #include <linux/swapops.h>
 
 #include "evict_hooks.h"
+#include "zbatch_hooks.h"
 
 struct mempolicy;
 struct swap_iocb;

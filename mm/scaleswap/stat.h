@@ -71,6 +71,15 @@
 	 */								\
 	X(EVICT_HELD_WAITS, held_waits)
 
+/* In zbatch/, in pages except groups */
+#define SSW_ZBATCH_STATS(X)						\
+	/* of large folios, stored in zswap */				\
+	X(ZBATCH_STORED, stored)					\
+	/* groups of pages in which they were stored */			\
+	X(ZBATCH_GROUPS, groups)					\
+	/* of those stored, kept as they are since they get no shorter */ \
+	X(ZBATCH_RAW, raw)
+
 /* In io/, in pages except batches */
 #define SSW_IO_STATS(X)							\
 	/* bios made for adjacent pages, written or read ahead */	\
@@ -160,7 +169,15 @@
 	/* an evictor goes on though another one still walks page tables	\
 	 * for the same generation					\
 	 */								\
-	X(EVICT_WALK, evict_walk)
+	X(EVICT_WALK, evict_walk)					\
+	/* a large folio has more pages that do not get shorter than	\
+	 * zswap keeps; it went to its area, and so in the next two	\
+	 */								\
+	X(ZBATCH_POOR, zbatch_poor)					\
+	/* zswap, or a memcg's memory.zswap.max, was full */		\
+	X(ZBATCH_LIMIT, zbatch_limit)					\
+	/* there was no memory for a large folio in zswap */		\
+	X(ZBATCH_NO_MEMORY, zbatch_no_memory)
 
 #define SSW_STAT_ENUM(_item, _name)	SSW_##_item,
 #define SSW_FB_ENUM(_item, _name)	SSW_FB_##_item,
@@ -170,6 +187,7 @@ enum ssw_stat_item {
 	SSW_ALLOC_STATS(SSW_STAT_ENUM)
 	SSW_LRU_STATS(SSW_STAT_ENUM)
 	SSW_EVICT_STATS(SSW_STAT_ENUM)
+	SSW_ZBATCH_STATS(SSW_STAT_ENUM)
 	SSW_IO_STATS(SSW_STAT_ENUM)
 	SSW_FAULT_STATS(SSW_STAT_ENUM)
 	SSW_RECLAIM_STATS(SSW_STAT_ENUM)

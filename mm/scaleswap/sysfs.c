@@ -18,6 +18,7 @@
 #include <linux/topology.h>
 
 #include "evict.h"
+#include "zbatch.h"
 #include "internal.h"
 
 struct kobject *ssw_areas_kobj;
@@ -588,6 +589,37 @@ const struct kobj_type ssw_area_ktype = {
 	.default_groups = ssw_area_groups,
 };
 
+/* zbatch/ */
+
+#ifdef CONFIG_SCALESWAP_ZBATCH
+static ssize_t store_batch_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_zbatch_store));
+}
+
+static ssize_t store_batch_store(struct kobject *kobj, struct kobj_attribute *attr,
+				 const char *buf, size_t count)
+{
+	return ssw_tunable_store(buf, count, "zbatch/store_batch", 1, SSW_ZBATCH_MAX,
+				 &ssw_zbatch_store);
+}
+
+static struct kobj_attribute store_batch_attr = __ATTR_RW(store_batch);
+
+SSW_ZBATCH_STATS(SSW_STAT_FILE)
+
+static struct attribute *ssw_zbatch_attrs[] = {
+	&store_batch_attr.attr,
+	SSW_ZBATCH_STATS(SSW_FILE)
+	NULL,
+};
+
+static const struct attribute_group ssw_zbatch_group = {
+	.name = "zbatch",
+	.attrs = ssw_zbatch_attrs,
+};
+#endif
+
 /**
  * ssw_sysfs_init - create /sys/kernel/mm/scaleswap
  *
@@ -624,6 +656,10 @@ int __init ssw_sysfs_init(void)
 #ifdef CONFIG_SCALESWAP_FAULT
 	if (!err)
 		err = sysfs_create_group(root, &ssw_fault_group);
+#endif
+#ifdef CONFIG_SCALESWAP_ZBATCH
+	if (!err)
+		err = sysfs_create_group(root, &ssw_zbatch_group);
 #endif
 	if (!err)
 		err = sysfs_create_group(stats, &ssw_stat_group);

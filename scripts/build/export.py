@@ -65,7 +65,7 @@ PIECES = (
      "does not swap at the moment. Discards are work items of their own: the\n"
      "kthread never waits for a device, as CPU offline waits for it."),
     (2, ("mm/scaleswap/hooks.h", "mm/scaleswap/memcg_hooks.h", "mm/scaleswap/evict_hooks.h",
-         "include/linux/scaleswap_lru.h"),
+         "mm/scaleswap/zbatch_hooks.h", "include/linux/scaleswap_lru.h"),
      "mm/scaleswap: declare what mm calls",
      "Declare the calls that hooks make, with stubs for !CONFIG_SCALESWAP. A\n"
      "call costs a static branch as long as ScaleSwap is off."),
@@ -98,7 +98,7 @@ PIECES = (
      "Collect such pages in one bio instead of making a bio and a request of\n"
      "each for the plug to merge. Reads by such bios come with critical reads."),
     (2, ("mm/scaleswap/stat", "mm/scaleswap/sysctl.c", "mm/scaleswap/sysfs.c",
-         "mm/scaleswap/debugfs.c", "mm/scaleswap/Makefile", "include/trace/events/scaleswap.h"),
+         "mm/scaleswap/zbatch.h", "mm/scaleswap/debugfs.c", "mm/scaleswap/Makefile", "include/trace/events/scaleswap.h"),
      "mm/scaleswap: add counters, tunables and trace events",
      "Show in sysfs what was allocated where and why a CPU had to fall back,\n"
      "and add the sysctl by which swapon binds an area."),
@@ -135,6 +135,11 @@ PIECES = (
      "way at a time. Kernel threads do so for memcgs that are nearly at a limit,\n"
      "and for nodes that have little memory, and tasks that need memory wait for\n"
      "them. A file in debugfs has a task do so."),
+    (6, ("mm/scaleswap/zbatch.c", "mm/scaleswap/zswap-batch.c", "mm/scaleswap/list_lru-batch.c",
+         "mm/scaleswap/Kconfig.zbatch"),
+     "mm/scaleswap: store large folios in zswap, in groups",
+     "zswap stores no large folios. Store all of their pages, in groups for\n"
+     "which it allocates, charges memory and takes its locks once."),
     (9, ("tools/mm/",),
      "tools/mm: add the scaleswap tool",
      "Set up one swap area a core, show how they are used, take them down."),

@@ -97,7 +97,7 @@ GUESTS = {
     # the memory controller in a hierarchy of cgroup v1
     "cgroup1": dict(cpus=4, nodes=1, append="scaleswap=on cgroup.memory=nokmem", tests="cgroup1"),
     # 247 areas; a mechanism that this kernel does not have, and a name that none has
-    "wide": dict(cpus=8, nodes=1, append="scaleswap=core,lru,zbatch,nosuchthing",
+    "wide": dict(cpus=8, nodes=1, append="scaleswap=core,lru,defrag,nosuchthing",
                  tests="param.sh wide pagemap bind alloc lru_folio:small_groups_have_few"),
     # two processors that really run at the same time
     "smp": dict(cpus=2, nodes=1, append="scaleswap=on", thread="multi",
