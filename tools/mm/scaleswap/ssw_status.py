@@ -52,6 +52,12 @@ evictors, in pages:
   fallback/evict_*    times that they reclaimed instead: nothing could be freed (stuck), not in
                       time (late), they must not wait (unfit), killed
   fallback/pipe_full  times that all batches waited for writes
+
+large folios in zswap, in pages:
+  zbatch/stored  of such folios; zbatch/raw: of these, kept as they are, as they get no shorter
+  zbatch/groups  in which they were stored, of zbatch/store_batch pages at most
+  fallback/zbatch_*   of folios that went to their area: too many pages get no shorter (poor),
+                      zswap or the memory cgroup was full (limit), no memory
 """
 
 NUMBERS = ('cpu', 'node', 'device_node', 'pages', 'used', 'priority', 'allocs_home',
@@ -64,7 +70,8 @@ STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
          'deleg_frees', 'deleg_queue_max', 'reclaim_retried')
 FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap', 'no_shard',
             'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch',
-            'pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed', 'evict_walk')
+            'pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed', 'evict_walk',
+            'zbatch_poor', 'zbatch_limit', 'zbatch_no_memory')
 # This one counts folios, and is about LRU lists.
 NO_SHARD = 'no_shard'
 # These are about reading pages, not about slots.
@@ -81,6 +88,9 @@ EVICT_SET = ('threads', 'cpus', 'wait_ms', 'batch', 'circulate')
 CPUS = 'cpus'
 # These are about evictors.
 EVICTORS = ('pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed', 'evict_walk')
+ZBATCH = ('store_batch', 'stored', 'groups', 'raw')
+# These are about zswap.
+ZSWAP = ('zbatch_poor', 'zbatch_limit', 'zbatch_no_memory')
 # The only one in there that is a word.
 MODE = 'mode'
 READS = 'reads_'
@@ -187,6 +197,7 @@ def collect(io):
         'fault': read_counters(io, SYS + '/fault', FAULT, (MODE,)),
         'io': read_counters(io, SYS + '/io', IO),
         'evict': read_counters(io, SYS + '/evict', EVICT, (CPUS,)),
+        'zbatch': read_counters(io, SYS + '/zbatch', ZBATCH),
     }
 
 
@@ -229,7 +240,7 @@ def pages(status):
     return ([(name, value) for name, value in status['stats'].items()
              if not name.startswith((DELEG, RECLAIM))] +
             [('fallback/' + name, value) for name, value in status['fallback'].items()
-             if name not in (NO_SHARD, NO_BATCH) and name not in POLL + EVICTORS])
+             if name not in (NO_SHARD, NO_BATCH) and name not in POLL + EVICTORS + ZSWAP])
 
 
 def delegation(status):
@@ -332,6 +343,23 @@ def evictor_lines(status):
     return lines
 
 
+def batches(status):
+    """Counters of large folios in zswap, as (name, number)."""
+    values = [('zbatch/' + name, value) for name, value in status['zbatch'].items() if name != ZBATCH[0]]
+    return values + [('fallback/' + name, status['fallback'][name]) for name in ZSWAP
+                     if name in status['fallback']]
+
+
+def batch_lines(status):
+    """The lines about large folios in zswap, if there have been any."""
+    values = batches(status)
+    if not any(value for _, value in values):
+        return []
+    return ['', 'large folios in zswap, since boot, in groups of up to %d pages:' %
+            status['zbatch'].get(ZBATCH[0], 0)] + [
+                '  ' + line for line in table([[name, str(value)] for name, value in values], left=(0,))]
+
+
 def counted(values):
     """What is not 0 of (name, number) pairs."""
     return [(name, value) for name, value in values if value]
@@ -355,7 +383,7 @@ def render_empty(status):
         lines.append('pages that faults wait for: mode %s' % status['fault'][MODE])
     # The areas that were there before have left their marks.
     values = counted(pages(status) + delegation(status) + reclaim(status) + lru(status) +
-                     fault(status) + bios(status) + evictors(status))
+                     fault(status) + bios(status) + evictors(status) + batches(status))
     if values:
         lines += ['', 'since boot, what is not 0:']
         lines += ['  ' + line for line in table([[name, str(value)] for name, value in values],
@@ -394,7 +422,7 @@ def render(status):
             rows = [[name, str(value)] for name, value in values]
             lines += ['  ' + line for line in table(rows, left=(0,))]
     return (lines + lru_lines(status) + fault_lines(status) + bio_lines(status) +
-            evictor_lines(status))
+            evictor_lines(status) + batch_lines(status))
 
 
 def run(args, io):

@@ -73,7 +73,13 @@ def is_evict(line):
     """Is this line of a recording a file that kernels without evictors lack?"""
     name = line.split(' ')[0]
     return ('/scaleswap/evict/' in name or name.endswith('/fallback/pipe_full') or
-            '/fallback/evict_' in name)
+            '/fallback/evict_' in name or is_zbatch(line))
+
+
+def is_zbatch(line):
+    """Is this line of a recording a file that kernels without batches of zswap lack?"""
+    name = line.split(' ')[0]
+    return '/scaleswap/zbatch/' in name or '/fallback/zbatch_' in name
 
 
 class FakeIO(ssw_io.IO):

@@ -236,6 +236,22 @@ class Status(fake.Case):
             text = file.read().replace('/evict/cpus 0-1', '/evict/cpus ')
         self.assertIn('on CPUs of the node;', self.works('status --replay ' + self.recording(text)))
 
+    def test_zbatch(self):
+        status = json.loads(self.works('status --json --replay ' + RECORDING))
+        self.assertEqual(status['zbatch'], {'store_batch': 8, 'stored': 4096, 'groups': 512, 'raw': 21})
+        out = self.works('status --replay ' + RECORDING)
+        part = out[out.index('large folios in zswap, since boot, in groups of up to 8 pages'):]
+        self.assertRegex(part, r'zbatch/stored +4096\n +zbatch/groups +512\n +zbatch/raw +21\n')
+        self.assertRegex(part, r'zbatch_poor +64\n.*zbatch_limit +32\n.*zbatch_no_memory +16\n')
+        self.assertEqual(out.count('zbatch_poor'), 1)
+        # As long as there were none, there is nothing to say about them.
+        with open(RECORDING) as file:
+            old = [line for line in file if not fake.is_zbatch(line)]
+        self.assertNotIn('zswap', self.works('status --replay ' + self.recording(''.join(old))))
+        with open(RECORDING) as file:
+            text = re.sub(r'(/zbatch[/_]\w+) \d+', r'\1 0', file.read())
+        self.assertNotIn('zswap', self.works('status --replay ' + self.recording(text)))
+
     def test_memory(self):
         status = json.loads(self.works('status --json --replay ' + RECORDING))
         self.assertEqual(status['totals']['tables'], sum(a['tables'] for a in status['areas']))
