@@ -266,18 +266,21 @@ static bool scaleswap_zswap_store(struct folio *folio)
 	struct ssw_zgroup g = { .folio = folio, .raw = nr / SSW_RAW_SHARE };
 	enum ssw_fallback why = SSW_FB_ZBATCH_NO_MEMORY;
 	unsigned int most = READ_ONCE(ssw_zbatch_store), groups = 0;
+	struct obj_cgroup *objcg;
 	int err = -ENOMEM;
 
 	if (!scaleswap_zbatch_on())
 		return false;
 	if (!zswap_enabled)
 		goto drop;
-	g.objcg = get_obj_cgroup_from_folio(folio);
+	objcg = get_obj_cgroup_from_folio(folio);
+	g.objcg = objcg;
 	g.pool = zswap_pool_current_get();
 	if (!g.pool)
 		goto fail;
-	if (g.objcg) {
-		struct mem_cgroup *memcg = get_mem_cgroup_from_objcg(g.objcg);
+	/* NULL without CONFIG_MEMCG, which the compiler does not know of g.objcg */
+	if (objcg) {
+		struct mem_cgroup *memcg = get_mem_cgroup_from_objcg(objcg);
 
 		err = memcg_list_lru_alloc(memcg, &zswap_list_lru, GFP_KERNEL);
 		mem_cgroup_put(memcg);
@@ -286,7 +289,7 @@ static bool scaleswap_zswap_store(struct folio *folio)
 	}
 	for (at = 0; at < nr; at += g.nr) {
 		err = -EDQUOT;
-		if (!ssw_zswap_allowed(g.objcg))
+		if (!ssw_zswap_allowed(objcg))
 			break;
 		g.first = at;
 		g.nr = min_t(long, most, nr - at);
@@ -298,8 +301,8 @@ static bool scaleswap_zswap_store(struct folio *folio)
 	}
 	if (!err) {
 		count_vm_events(ZSWPOUT, nr);
-		if (g.objcg)
-			count_objcg_events(g.objcg, ZSWPOUT, nr);
+		if (objcg)
+			count_objcg_events(objcg, ZSWPOUT, nr);
 		ssw_stat_add(SSW_ZBATCH_GROUPS, groups);
 		ssw_stat_add(SSW_ZBATCH_STORED, nr);
 		ssw_stat_add(SSW_ZBATCH_RAW, nr / SSW_RAW_SHARE - g.raw);
@@ -307,7 +310,7 @@ static bool scaleswap_zswap_store(struct folio *folio)
 fail:
 	if (g.pool)
 		zswap_pool_put(g.pool);
-	obj_cgroup_put(g.objcg);
+	obj_cgroup_put(objcg);
 	if (!err)
 		return true;
 	if (err == -ENOSPC)

@@ -694,7 +694,7 @@ MUTANTS = {
     "zlarge-charged-once": ("mm/scaleswap/zswap-batch.c", "g->bytes, g->nr);", "g->bytes, 1);", "users/zlarge.stored*"),
     "zlarge-not-on-lru": ("mm/scaleswap/list_lru-batch.c", "	list_splice_tail_init(items, &l->list);",
                           "	INIT_LIST_HEAD(items);", "users/zlarge.written_back"),
-    "zlarge-no-limit": ("mm/scaleswap/zswap-batch.c", "		if (!ssw_zswap_allowed(g.objcg))", "		if (0)",
+    "zlarge-no-limit": ("mm/scaleswap/zswap-batch.c", "		if (!ssw_zswap_allowed(objcg))", "		if (0)",
                         "users/zlarge.limits"),
     "zlarge-pool-kept": ("mm/scaleswap/zswap-batch.c", "	ssw_zgroup_put(g);\nfail", "fail", "users/zlarge.no_memory"),
     "zlarge-exactly-a-page": ("mm/zswap.c", "	if (!comp_ret && dlen >= PAGE_SIZE && scaleswap_zbatch_on())",
