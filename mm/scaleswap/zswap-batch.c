@@ -86,10 +86,9 @@ static int ssw_zswap_put(struct ssw_zgroup *g, unsigned int i)
 	struct zswap_entry *entry = g->entry[i];
 	struct scatterlist input, output;
 	struct crypto_acomp_ctx *ctx;
+	int failed, err;
 	unsigned int len;
-	bool failed;
 	void *to;
-	int err;
 
 	if (zpool_malloc_support_movable(zpool))
 		gfp |= __GFP_HIGHMEM | __GFP_MOVABLE;
@@ -119,7 +118,10 @@ static int ssw_zswap_put(struct ssw_zgroup *g, unsigned int i)
 		zpool_unmap_handle(zpool, entry->handle);
 	}
 	acomp_ctx_put_unlock(ctx);
-	if (err == -ENOSPC)
+	/* As zswap_compress() counts, which need not know whether a page got no shorter */
+	if (err == -ENOSPC && failed && failed != -ENOSPC)
+		zswap_reject_compress_fail++;
+	else if (err == -ENOSPC)
 		zswap_reject_compress_poor++;
 	else if (err)
 		zswap_reject_alloc_fail++;
@@ -163,7 +165,7 @@ static unsigned int ssw_zgroup_insert(const struct ssw_zgroup *g)
 		}
 		xas_unlock(&xas);
 	} while (xas_nomem(&xas, GFP_KERNEL));
-	/* Of before the folio was swapped in and changed */
+	/* The folio stayed in memory after it was stored before, and was written to. */
 	for (unsigned int i = 0; i < n; i++) {
 		if (old[i])
 			zswap_entry_free(old[i]);

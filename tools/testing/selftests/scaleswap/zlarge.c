@@ -56,6 +56,9 @@ FIXTURE_SETUP(zlarge)
 FIXTURE_TEARDOWN(zlarge)
 {
 	only(0);
+	/* Other tests have other allocations fail. */
+	ssw_write(SLAB "probability", "0");
+	ssw_write(SLAB "cache-filter", "N");
 	ssw_write(ZBATCH "store_batch", "8");
 	ssw_write(ZSWAP "shrinker_enabled", "0");
 	ssw_write(ZSWAP "enabled", "0");
@@ -201,6 +204,34 @@ SSW_BODY(zlarge, stored_in_groups)
 	}
 }
 
+/* A folio as large as all that a tree of zswap stands for */
+SSW_BODY(zlarge, two_megabytes)
+{
+	static const char got[] = SSW_THP "/hugepages-2048kB/stats/anon_fault_alloc";
+	const int per = 512, pages = 2 * per;
+	long long folios;
+	struct counts c;
+	char *p;
+
+	munmap(ready(_metadata), PAGES * SSW_PAGE);
+	only(2048);
+	folios = ssw_num(got);
+	p = ssw_map(pages, true);
+	ASSERT_NE(NULL, p);
+	ssw_stamp(p, pages, 1);
+	folios = ssw_num(got) - folios;
+	if (!folios)
+		SKIP(return, "could not get folios of 2 MiB");
+	c = counts();
+	ASSERT_EQ(pages, ssw_pageout(p, pages));
+	c = since(c);
+	EXPECT_EQ(folios * per, c.stored);
+	EXPECT_EQ(folios * per / 8, c.groups);
+	EXPECT_EQ(0, c.poor + c.limit + c.memory);
+	ssw_evict("ssw");
+	EXPECT_EQ(0, ssw_wrong(p, pages, 1));
+}
+
 /* One page in eight may be kept as it is. With one more the folio goes to its area, whole. */
 SSW_BODY(zlarge, some_do_not_get_shorter)
 {
@@ -283,14 +314,18 @@ SSW_BODY(zlarge, compressors)
 	int gen = 10, tried = 0;
 
 	for (int i = 0; i < 2; i++) {
-		if (ssw_write(ZSWAP "zpool", zpool[i]))
+		if (ssw_write(ZSWAP "zpool", zpool[i])) {
+			TH_LOG("a kernel without %s", zpool[i]);
 			continue;
+		}
 		for (int j = 0; j < 5; j++) {
 			struct counts c;
 			int bad = i ? 0 : RAW;
 
-			if (ssw_write(ZSWAP "compressor", name[j]))
+			if (ssw_write(ZSWAP "compressor", name[j])) {
+				TH_LOG("a kernel without %s", name[j]);
 				continue;
+			}
 			p = anew(_metadata, p, bad, ++gen);
 			c = out(_metadata, p);
 			EXPECT_EQ(PAGES, c.stored) TH_LOG("%s in %s", name[j], zpool[i]);
@@ -359,8 +394,11 @@ static long wrong_folios(const char *p, const uint64_t *gen)
 	return n;
 }
 
-/* Use memory in folios of 64 KiB at random, most of which is swapped out, and check it. */
-static int user(int nr)
+/*
+ * Use memory in folios of 64 KiB at random, most of which is swapped out, and check it. It is all
+ * swapped out once before @go is set.
+ */
+static int user(int nr, volatile int *go)
 {
 	uint64_t rnd = nr + 1, gen[USED];
 	pid_t pid = ssw_fork();
@@ -379,6 +417,8 @@ static int user(int nr)
 		char *f = p + i * PER * SSW_PAGE;
 
 		madvise(p, USED * PER * SSW_PAGE, MADV_PAGEOUT);
+		while (!*go)
+			usleep(1000);
 		if (ssw_wrong(f, PER, gen[i]))
 			_exit(1);
 		switch (ssw_random(&rnd) % 4) {
@@ -411,6 +451,7 @@ static int user(int nr)
 SSW_BODY(zlarge, used_at_random)
 {
 	static const char * const name[] = { "lzo", "zstd", "lz4" };
+	volatile int *go = ssw_shared(sizeof(*go));
 	char *p = ready(_metadata);
 	struct counts c = counts();
 	pid_t pid[4];
@@ -418,9 +459,23 @@ SSW_BODY(zlarge, used_at_random)
 
 	munmap(p, PAGES * SSW_PAGE);
 	ASSERT_EQ(0, ssw_write(ZSWAP "shrinker_enabled", "1"));
+	/* What they swap out first finds no room, and what they do next finds some. */
+	ASSERT_EQ(0, ssw_cgroup_set("ssw", "memory.zswap.max", 0));
 	for (int i = 0; i < 4; i++) {
-		pid[i] = user(i);
+		pid[i] = user(i, go);
 		ASSERT_LT(0, pid[i]);
+	}
+	ssw_for_looks(i) {
+		if (since(c).limit)
+			break;
+		usleep(1000);
+	}
+	ASSERT_EQ(0, ssw_cgroup_set("ssw", "memory.zswap.max", -1));
+	*go = 1;
+	ssw_for_looks(i) {
+		if (since(c).stored)
+			break;
+		usleep(1000);
 	}
 	for (int turn = 0; left; turn++) {
 		ssw_write(ZSWAP "compressor", name[turn % 3]);
@@ -475,7 +530,8 @@ SSW_BODY(zlarge, no_memory)
 	ASSERT_EQ(0, ssw_write(ZSWAP "compressor", "lzo"));
 	had = pools();
 	ASSERT_LT(0, had);
-	ssw_write(SLAB "cache-filter", "1");
+	ssw_write(SLAB "cache-filter", "Y");
+	ssw_write(SLAB "task-filter", "N");
 	ssw_write(SLAB "ignore-gfp-wait", "0");
 	ssw_write(SLAB "verbose", "0");
 	ssw_write(SLAB "times", "-1");
