@@ -71,14 +71,20 @@
 	 */								\
 	X(EVICT_HELD_WAITS, held_waits)
 
-/* In zbatch/, in pages except groups */
+/* In zbatch/, in pages except groups and lanes */
 #define SSW_ZBATCH_STATS(X)						\
 	/* of large folios, stored in zswap */				\
 	X(ZBATCH_STORED, stored)					\
 	/* groups of pages in which they were stored */			\
 	X(ZBATCH_GROUPS, groups)					\
 	/* of those stored, kept as they are since they get no shorter */ \
-	X(ZBATCH_RAW, raw)
+	X(ZBATCH_RAW, raw)						\
+	/* times that reclaim stored what it had put aside; in events */ \
+	X(ZBATCH_LANES, lanes)						\
+	/* single pages that it had put aside */			\
+	X(ZBATCH_LANE_PAGES, lane_pages)				\
+	/* of these, stored in zswap */					\
+	X(ZBATCH_LANE_STORED, lane_stored)
 
 /* In io/, in pages except batches */
 #define SSW_IO_STATS(X)							\

@@ -6,11 +6,14 @@
 #define _MM_SCALESWAP_ZBATCH_HOOKS_H
 
 #include <linux/jump_label.h>
+#include <linux/list.h>
 #include <linux/types.h>
 
-struct list_head;
 struct list_lru;
 struct mem_cgroup;
+struct reclaim_stat;
+struct scan_control;
+struct swap_iocb;
 
 #ifdef CONFIG_SCALESWAP_ZBATCH
 
@@ -31,8 +34,39 @@ static inline bool scaleswap_zbatch_on(void)
 
 void scaleswap_list_lru_add(struct list_lru *lru, struct list_head *items, long nr, int nid,
 			    struct mem_cgroup *memcg);
+void scaleswap_zswap_store_some(struct list_head *folios, struct list_head *stored);
+
+/**
+ * struct scaleswap_lane - folios that reclaim has put aside, to store them in zswap together
+ * @folios: the folios, of one page each, unmapped and unlocked. TLBs may not be flushed yet.
+ * @nr: how many they are
+ * @again: where those go that can be freed now
+ * @back: where those go that reclaim is done with
+ * @sc: of this reclaim
+ * @stat: of this reclaim
+ * @plug: of this reclaim, for what zswap does not take
+ */
+struct scaleswap_lane {
+	struct list_head folios;
+	unsigned int nr;
+	struct list_head *again;
+	struct list_head *back;
+	struct scan_control *sc;
+	struct reclaim_stat *stat;
+	struct swap_iocb **plug;
+};
+
+#define SCALESWAP_LANE(_lane, _again, _back, _sc, _stat, _plug) {		\
+	.folios = LIST_HEAD_INIT((_lane).folios),				\
+	.again = (_again), .back = (_back),					\
+	.sc = (_sc), .stat = (_stat), .plug = (_plug),				\
+}
 
 #else
+
+struct scaleswap_lane { };
+
+#define SCALESWAP_LANE(_lane, _again, _back, _sc, _stat, _plug) { }
 
 static inline bool scaleswap_zbatch_on(void)
 {

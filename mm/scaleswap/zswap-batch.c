@@ -4,13 +4,14 @@
  *
  * mm/zswap.c includes this file, which uses its static functions.
  *
- * The pages of a large folio are stored in groups. All of a folio's pages are stored, or none is:
- * it is not split. Of those that do not get shorter a few are kept as they are: their entries have
- * the length PAGE_SIZE, which no compressed page has while this is on.
+ * Pages are stored in groups, of a large folio, or of several others that reclaim has put aside.
+ * All of a large folio's pages are stored, or none is: it is not split. Of those that do not get
+ * shorter a few are kept as they are: their entries have the length PAGE_SIZE, which no compressed
+ * page has while this is on.
  *
- * The caller has locked the folio, and the swap cache has its slots. So nobody else stores, loads
- * or invalidates entries of these slots, and writeback, which needs their place in the swap cache,
- * lets them be. The shrinker may look at them as soon as they are on an LRU list, which is where a
+ * The caller has locked the folios, and the swap cache has their slots. So nobody else stores,
+ * loads or invalidates entries of these slots, and writeback, which needs their place in the swap
+ * cache, lets them be. The shrinker may look at them as soon as they are on an LRU list, which is where a
  * group comes last.
  */
 
@@ -24,26 +25,28 @@
 static int shrink_memcg(struct mem_cgroup *memcg);
 
 /**
- * struct ssw_zgroup - pages of a folio that are stored at a time
- * @folio: the folio
+ * struct ssw_zgroup - pages that are stored at a time
  * @pool: with a reference for each entry
- * @objcg: the folio's, or NULL, with a reference for each entry
- * @first: number of the first page in the folio
+ * @objcg: that of all pages, or NULL, with a reference for each entry
+ * @nid: node of all pages
  * @nr: pages
+ * @whole: they are of a large folio, so one that cannot be stored fails all
  * @bytes: that they take compressed
- * @raw: how many of the folio's pages may still be kept as they are
+ * @raw: how many pages may still be kept as they are, of @whole's folio
  * @nr_raw: how many of this group are
+ * @page: the pages
  * @entry: their entries
  */
 struct ssw_zgroup {
-	struct folio *folio;
 	struct zswap_pool *pool;
 	struct obj_cgroup *objcg;
-	long first;
+	int nid;
 	unsigned int nr;
+	bool whole;
 	unsigned long bytes;
 	long raw;
 	unsigned int nr_raw;
+	struct page *page[SSW_ZBATCH_MAX];
 	struct zswap_entry *entry[SSW_ZBATCH_MAX];
 };
 
@@ -78,12 +81,10 @@ static bool ssw_zswap_allowed(struct obj_cgroup *objcg)
 }
 
 /* Compress a page, or take it as it is, and give it a place in the pool. */
-static int ssw_zswap_put(struct ssw_zgroup *g, unsigned int i)
+static int ssw_zswap_put(struct ssw_zgroup *g, struct page *page, struct zswap_entry *entry)
 {
-	struct page *page = folio_page(g->folio, g->first + i);
 	struct zpool *zpool = g->pool->zpool;
 	gfp_t gfp = __GFP_NORETRY | __GFP_NOWARN | __GFP_KSWAPD_RECLAIM;
-	struct zswap_entry *entry = g->entry[i];
 	struct scatterlist input, output;
 	struct crypto_acomp_ctx *ctx;
 	int failed, err;
@@ -125,8 +126,16 @@ static int ssw_zswap_put(struct ssw_zgroup *g, unsigned int i)
 		zswap_reject_compress_poor++;
 	else if (err)
 		zswap_reject_alloc_fail++;
+	if (err)
+		return err;
+	entry->swpentry = page_swap_entry(page);
 	entry->length = len;
-	return err;
+	entry->objcg = g->objcg;
+	entry->pool = g->pool;
+	entry->referenced = true;
+	entry->nid = g->nid;
+	g->bytes += len;
+	return 0;
 }
 
 /* What a group's entries refer to: the pool and the object cgroup, once an entry each */
@@ -139,32 +148,52 @@ static void ssw_zgroup_get(const struct ssw_zgroup *g)
 #endif
 }
 
-static void ssw_zgroup_put(const struct ssw_zgroup *g)
+static void ssw_zgroup_put(const struct ssw_zgroup *g, unsigned int nr)
 {
-	percpu_ref_put_many(&g->pool->ref, g->nr);
-	for (unsigned int i = 0; i < g->nr; i++)
+	percpu_ref_put_many(&g->pool->ref, nr);
+	for (unsigned int i = 0; i < nr; i++)
 		obj_cgroup_put(g->objcg);
 }
 
-/* Put a group's entries into the tree. Return how many are there, of @g->nr. */
-static unsigned int ssw_zgroup_insert(const struct ssw_zgroup *g)
+/* Put entries into the tree of the first, as long as they are of that one. Return how many. */
+static unsigned int ssw_zgroup_insert_some(const struct ssw_zgroup *g, unsigned int first,
+					   struct zswap_entry *old[SSW_ZBATCH_MAX])
 {
-	swp_entry_t first = swp_entry(swp_type(g->folio->swap),
-				      swp_offset(g->folio->swap) + g->first);
-	XA_STATE(xas, swap_zswap_tree(first), swap_cache_index(first));
-	struct zswap_entry *old[SSW_ZBATCH_MAX];
-	unsigned int n = 0;
+	struct xarray *tree = swap_zswap_tree(g->entry[first]->swpentry);
+	XA_STATE(xas, tree, swap_cache_index(g->entry[first]->swpentry));
+	unsigned int n = first;
 
 	do {
 		xas_lock(&xas);
 		for (;;) {
+			swp_entry_t swp;
+
 			old[n] = xas_store(&xas, g->entry[n]);
 			if (xas_error(&xas) || ++n == g->nr)
 				break;
-			xas_next(&xas);
+			swp = g->entry[n]->swpentry;
+			if (swap_zswap_tree(swp) != tree)
+				break;
+			if (swap_cache_index(swp) == xas.xa_index + 1)
+				xas_next(&xas);
+			else
+				xas_set(&xas, swap_cache_index(swp));
 		}
 		xas_unlock(&xas);
 	} while (xas_nomem(&xas, GFP_KERNEL));
+	return n - first;
+}
+
+/* Put a group's entries into their trees. Return how many are there, of @g->nr. */
+static unsigned int ssw_zgroup_insert(const struct ssw_zgroup *g)
+{
+	struct zswap_entry *old[SSW_ZBATCH_MAX];
+	unsigned int n = 0, some;
+
+	do {
+		some = ssw_zgroup_insert_some(g, n, old);
+		n += some;
+	} while (some && n < g->nr);
 	/* The folio stayed in memory after it was stored before, and was written to. */
 	for (unsigned int i = 0; i < n; i++) {
 		if (old[i])
@@ -184,60 +213,114 @@ static void ssw_zgroup_stored(struct ssw_zgroup *g)
 		list_add_tail(&g->entry[i]->lru, &items);
 	/* As zswap_lru_add(): under RCU, the memcg or its parent gets them. */
 	rcu_read_lock();
-	scaleswap_list_lru_add(&zswap_list_lru, &items, g->nr, folio_nid(g->folio),
+	scaleswap_list_lru_add(&zswap_list_lru, &items, g->nr, g->nid,
 			       mem_cgroup_from_entry(g->entry[0]));
 	rcu_read_unlock();
 	atomic_add(g->nr, &zswap_stored_pages);
 	g->raw -= g->nr_raw;
 }
 
+/* Keep the first @n pages of a group, which are in their trees, and give back what others have. */
+static void ssw_zgroup_cut(struct ssw_zgroup *g, unsigned int n)
+{
+	unsigned int nr = g->nr - n;
+
+	for (unsigned int i = n; i < g->nr; i++) {
+		g->bytes -= g->entry[i]->length;
+		zpool_free(g->pool->zpool, g->entry[i]->handle);
+	}
+	ssw_zgroup_put(g, nr);
+	kmem_cache_free_bulk(zswap_entry_cache, nr, (void **)(g->entry + n));
+	g->nr = n;
+}
+
 /*
- * Store the pages of a group: all of them, or none.
- * Return: 0; -ENOSPC if too many do not get shorter, -ENOMEM.
+ * Give the pages of a group their places in the pool. @g->nr is how many have one. They come first
+ * afterwards. Return 0, or the error of the last one that has none.
+ */
+static int ssw_zgroup_compress(struct ssw_zgroup *g, unsigned int nr)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < nr && !(g->whole && err); i++) {
+		int failed = ssw_zswap_put(g, g->page[i], g->entry[g->nr]);
+
+		if (failed) {
+			err = failed;
+			continue;
+		}
+		swap(g->page[g->nr], g->page[i]);
+		g->nr++;
+	}
+	/* A page without a place has no use for its entry. */
+	if (g->nr < nr)
+		kmem_cache_free_bulk(zswap_entry_cache, nr - g->nr, (void **)(g->entry + g->nr));
+	return err;
+}
+
+/*
+ * Store the pages of a group. Of a large folio all are stored, or none is. @g->nr is how many are
+ * stored. They come first afterwards.
+ *
+ * Return: 0, or for the last one that is not stored -EDQUOT, -ENOSPC or -ENOMEM.
  */
 static int ssw_zgroup_store(struct ssw_zgroup *g)
 {
-	unsigned int i, n = 0;
-	int err = 0;
+	unsigned int n, nr = g->nr;
+	int err;
 
-	if (!kmem_cache_alloc_bulk(zswap_entry_cache, GFP_KERNEL, g->nr, (void **)g->entry)) {
+	g->nr = 0;
+	g->bytes = 0;
+	g->nr_raw = 0;
+	if (!ssw_zswap_allowed(g->objcg))
+		return -EDQUOT;
+	if (!kmem_cache_alloc_bulk(zswap_entry_cache, GFP_KERNEL, nr, (void **)g->entry)) {
 		zswap_reject_kmemcache_fail++;
 		return -ENOMEM;
 	}
-	g->bytes = 0;
-	g->nr_raw = 0;
-	for (i = 0; i < g->nr; i++) {
-		struct zswap_entry *entry = g->entry[i];
-
-		err = ssw_zswap_put(g, i);
-		if (err)
-			goto fail;
-		entry->swpentry = page_swap_entry(folio_page(g->folio, g->first + i));
-		entry->objcg = g->objcg;
-		entry->pool = g->pool;
-		entry->referenced = true;
-		entry->nid = folio_nid(g->folio);
-		g->bytes += entry->length;
-	}
+	err = ssw_zgroup_compress(g, nr);
+	if (!g->nr)
+		return err;
 	ssw_zgroup_get(g);
+	if (g->whole && err) {
+		ssw_zgroup_cut(g, 0);
+		return err;
+	}
 	n = ssw_zgroup_insert(g);
-	if (n == g->nr) {
-		ssw_zgroup_stored(g);
-		return 0;
-	}
-	zswap_reject_alloc_fail++;
-	err = -ENOMEM;
-	while (n--) {
-		swp_entry_t swp = g->entry[n]->swpentry;
+	if (n < g->nr) {
+		zswap_reject_alloc_fail++;
+		err = -ENOMEM;
+		while (g->whole && n) {
+			swp_entry_t swp = g->entry[--n]->swpentry;
 
-		xa_erase(swap_zswap_tree(swp), swap_cache_index(swp));
+			xa_erase(swap_zswap_tree(swp), swap_cache_index(swp));
+		}
+		ssw_zgroup_cut(g, n);
 	}
-	ssw_zgroup_put(g);
-fail:
-	while (i--)
-		zpool_free(g->pool->zpool, g->entry[i]->handle);
-	kmem_cache_free_bulk(zswap_entry_cache, g->nr, (void **)g->entry);
+	if (g->nr)
+		ssw_zgroup_stored(g);
 	return err;
+}
+
+/* Have the memcg's list of entries, without which none of its pages is stored. */
+static int ssw_zswap_list(struct obj_cgroup *objcg)
+{
+	struct mem_cgroup *memcg;
+	int err;
+
+	if (!IS_ENABLED(CONFIG_MEMCG) || !objcg)
+		return 0;
+	memcg = get_mem_cgroup_from_objcg(objcg);
+	err = memcg_list_lru_alloc(memcg, &zswap_list_lru, GFP_KERNEL);
+	mem_cgroup_put(memcg);
+	return err;
+}
+
+static void ssw_zswap_count(struct obj_cgroup *objcg, long nr)
+{
+	count_vm_events(ZSWPOUT, nr);
+	if (objcg)
+		count_objcg_events(objcg, ZSWPOUT, nr);
 }
 
 /* Drop all entries of a folio: what was stored of it, and those of before. */
@@ -253,6 +336,21 @@ static void ssw_zswap_drop(struct folio *folio)
 	}
 }
 
+/* Count folios that go to their area, for the error that zswap gave. */
+static void ssw_zswap_refused(int err, unsigned int nr, unsigned int order)
+{
+	enum ssw_fallback why = SSW_FB_ZBATCH_NO_MEMORY;
+
+	if (err == -ENOSPC)
+		why = SSW_FB_ZBATCH_POOR;
+	else if (err == -EDQUOT)
+		why = SSW_FB_ZBATCH_LIMIT;
+	while (nr--)
+		ssw_fallback(raw_smp_processor_id(), why, order);
+	if (zswap_pool_reached_full)
+		queue_work(shrink_wq, &zswap_shrink_work);
+}
+
 /**
  * scaleswap_zswap_store - store a large folio
  * @folio: locked, in the swap cache, dirty
@@ -265,8 +363,7 @@ static void ssw_zswap_drop(struct folio *folio)
 static bool scaleswap_zswap_store(struct folio *folio)
 {
 	long nr = folio_nr_pages(folio), at;
-	struct ssw_zgroup g = { .folio = folio, .raw = nr / SSW_RAW_SHARE };
-	enum ssw_fallback why = SSW_FB_ZBATCH_NO_MEMORY;
+	struct ssw_zgroup g = { .nid = folio_nid(folio), .whole = true, .raw = nr / SSW_RAW_SHARE };
 	unsigned int most = READ_ONCE(ssw_zbatch_store), groups = 0;
 	struct obj_cgroup *objcg;
 	int err = -ENOMEM;
@@ -278,53 +375,99 @@ static bool scaleswap_zswap_store(struct folio *folio)
 	objcg = get_obj_cgroup_from_folio(folio);
 	g.objcg = objcg;
 	g.pool = zswap_pool_current_get();
-	if (!g.pool)
-		goto fail;
-	/* NULL without CONFIG_MEMCG, which the compiler does not know of g.objcg */
-	if (objcg) {
-		struct mem_cgroup *memcg = get_mem_cgroup_from_objcg(objcg);
-
-		err = memcg_list_lru_alloc(memcg, &zswap_list_lru, GFP_KERNEL);
-		mem_cgroup_put(memcg);
-		if (err)
-			goto fail;
-	}
-	for (at = 0; at < nr; at += g.nr) {
-		err = -EDQUOT;
-		if (!ssw_zswap_allowed(objcg))
-			break;
-		g.first = at;
+	if (g.pool)
+		err = ssw_zswap_list(objcg);
+	for (at = 0; at < nr && !err; at += g.nr) {
 		g.nr = min_t(long, most, nr - at);
+		for (unsigned int i = 0; i < g.nr; i++)
+			g.page[i] = folio_page(folio, at + i);
 		err = ssw_zgroup_store(&g);
-		if (err)
-			break;
 		groups++;
 		cond_resched();
 	}
-	if (!err) {
-		count_vm_events(ZSWPOUT, nr);
-		if (objcg)
-			count_objcg_events(objcg, ZSWPOUT, nr);
-		ssw_stat_add(SSW_ZBATCH_GROUPS, groups);
-		ssw_stat_add(SSW_ZBATCH_STORED, nr);
-		ssw_stat_add(SSW_ZBATCH_RAW, nr / SSW_RAW_SHARE - g.raw);
-	}
-fail:
+	if (!err)
+		ssw_zswap_count(objcg, nr);
 	if (g.pool)
 		zswap_pool_put(g.pool);
 	obj_cgroup_put(objcg);
-	if (!err)
+	if (!err) {
+		ssw_stat_add(SSW_ZBATCH_GROUPS, groups);
+		ssw_stat_add(SSW_ZBATCH_STORED, nr);
+		ssw_stat_add(SSW_ZBATCH_RAW, nr / SSW_RAW_SHARE - g.raw);
 		return true;
-	if (err == -ENOSPC)
-		why = SSW_FB_ZBATCH_POOR;
-	else if (err == -EDQUOT)
-		why = SSW_FB_ZBATCH_LIMIT;
-	ssw_fallback(raw_smp_processor_id(), why, folio_order(folio));
-	if (zswap_pool_reached_full)
-		queue_work(shrink_wq, &zswap_shrink_work);
+	}
+	ssw_zswap_refused(err, 1, folio_order(folio));
 drop:
 	ssw_zswap_drop(folio);
 	return false;
+}
+
+/* Store folios of one memcg and node. Move those that are stored to @stored. */
+static void ssw_zswap_store_run(struct ssw_zgroup *g, struct list_head *stored)
+{
+	struct folio *first = page_folio(g->page[0]);
+	struct obj_cgroup *objcg = get_obj_cgroup_from_folio(first);
+	unsigned int nr = g->nr;
+	int err = -ENOMEM;
+
+	g->objcg = objcg;
+	g->nid = folio_nid(first);
+	g->nr = 0;
+	g->pool = zswap_pool_current_get();
+	if (g->pool)
+		err = ssw_zswap_list(objcg);
+	if (!err) {
+		g->nr = nr;
+		err = ssw_zgroup_store(g);
+		ssw_zswap_count(objcg, g->nr);
+	}
+	if (g->pool)
+		zswap_pool_put(g->pool);
+	obj_cgroup_put(objcg);
+	if (err)
+		ssw_zswap_refused(err, nr - g->nr, 0);
+	for (unsigned int i = 0; i < g->nr; i++)
+		list_move_tail(&page_folio(g->page[i])->lru, stored);
+	ssw_stat_add(SSW_ZBATCH_LANE_STORED, g->nr);
+}
+
+/**
+ * scaleswap_zswap_store_some - store folios of one page
+ * @folios: the folios: locked, in the swap cache, dirty, isolated from the LRU. Those that are not
+ *	stored stay here.
+ * @stored: where those that are stored go
+ *
+ * One that cannot be stored does not keep others from it.
+ *
+ * Context: reclaim; sleeps.
+ */
+void scaleswap_zswap_store_some(struct list_head *folios, struct list_head *stored)
+{
+	unsigned int most = READ_ONCE(ssw_zbatch_store);
+	struct folio *folio, *first;
+	LIST_HEAD(refused);
+
+	while (zswap_enabled && !list_empty(folios)) {
+		struct ssw_zgroup g = { .nr = 0 };
+		LIST_HEAD(run);
+
+		first = list_first_entry(folios, struct folio, lru);
+		while (g.nr < most && !list_empty(folios)) {
+			folio = list_first_entry(folios, struct folio, lru);
+			if (folio_memcg(folio) != folio_memcg(first) ||
+			    folio_nid(folio) != folio_nid(first))
+				break;
+			g.page[g.nr++] = &folio->page;
+			list_move_tail(&folio->lru, &run);
+		}
+		ssw_zswap_store_run(&g, stored);
+		list_splice_tail(&run, &refused);
+		cond_resched();
+	}
+	list_splice(&refused, folios);
+	/* Or writeback would write what is older over what is written now. */
+	list_for_each_entry(folio, folios, lru)
+		ssw_zswap_drop(folio);
 }
 
 #else /* CONFIG_SCALESWAP_ZBATCH */

@@ -136,6 +136,7 @@ PIECES = (
      "and for nodes that have little memory, and tasks that need memory wait for\n"
      "them. A file in debugfs has a task do so."),
     (6, ("mm/scaleswap/zbatch.c", "mm/scaleswap/zswap-batch.c", "mm/scaleswap/list_lru-batch.c",
+         "mm/scaleswap/vmscan-zbatch.c",
          "mm/scaleswap/Kconfig.zbatch"),
      "mm/scaleswap: store large folios in zswap, in groups",
      "zswap stores no large folios. Store all of their pages, in groups for\n"

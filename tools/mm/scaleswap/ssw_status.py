@@ -53,10 +53,12 @@ evictors, in pages:
                       time (late), they must not wait (unfit), killed
   fallback/pipe_full  times that all batches waited for writes
 
-large folios in zswap, in pages:
-  zbatch/stored  of such folios; zbatch/raw: of these, kept as they are, as they get no shorter
-  zbatch/groups  in which they were stored, of zbatch/store_batch pages at most
-  fallback/zbatch_*   of folios that went to their area: too many pages get no shorter (poor),
+zswap in batches of up to zbatch/store_batch, in pages:
+  zbatch/stored  of large folios; zbatch/raw: of these, kept as they are, as they get no shorter
+  zbatch/groups  in which they were stored
+  zbatch/lane_pages   of other folios, which reclaim put aside; lane_stored: of these, in zswap
+  zbatch/lanes        times that it stored what it had put aside
+  fallback/zbatch_*   of folios that went to their area: (too many) pages get no shorter (poor),
                       zswap or the memory cgroup was full (limit), no memory
 """
 
@@ -88,7 +90,7 @@ EVICT_SET = ('threads', 'cpus', 'wait_ms', 'batch', 'circulate')
 CPUS = 'cpus'
 # These are about evictors.
 EVICTORS = ('pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed', 'evict_walk')
-ZBATCH = ('store_batch', 'stored', 'groups', 'raw')
+ZBATCH = ('store_batch', 'stored', 'groups', 'raw', 'lanes', 'lane_pages', 'lane_stored')
 # These are about zswap.
 ZSWAP = ('zbatch_poor', 'zbatch_limit', 'zbatch_no_memory')
 # The only one in there that is a word.
@@ -344,18 +346,18 @@ def evictor_lines(status):
 
 
 def batches(status):
-    """Counters of large folios in zswap, as (name, number)."""
+    """Counters of zswap in batches, as (name, number)."""
     values = [('zbatch/' + name, value) for name, value in status['zbatch'].items() if name != ZBATCH[0]]
     return values + [('fallback/' + name, status['fallback'][name]) for name in ZSWAP
                      if name in status['fallback']]
 
 
 def batch_lines(status):
-    """The lines about large folios in zswap, if there have been any."""
+    """The lines about zswap in batches, if there have been any."""
     values = batches(status)
     if not any(value for _, value in values):
         return []
-    return ['', 'large folios in zswap, since boot, in groups of up to %d pages:' %
+    return ['', 'zswap in batches of up to %d pages, since boot:' %
             status['zbatch'].get(ZBATCH[0], 0)] + [
                 '  ' + line for line in table([[name, str(value)] for name, value in values], left=(0,))]
 

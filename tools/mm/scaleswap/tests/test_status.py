@@ -238,10 +238,12 @@ class Status(fake.Case):
 
     def test_zbatch(self):
         status = json.loads(self.works('status --json --replay ' + RECORDING))
-        self.assertEqual(status['zbatch'], {'store_batch': 8, 'stored': 4096, 'groups': 512, 'raw': 21})
+        self.assertEqual(status['zbatch'], {'store_batch': 8, 'stored': 4096, 'groups': 512, 'raw': 21,
+                                            'lanes': 30, 'lane_pages': 222, 'lane_stored': 200})
         out = self.works('status --replay ' + RECORDING)
-        part = out[out.index('large folios in zswap, since boot, in groups of up to 8 pages'):]
-        self.assertRegex(part, r'zbatch/stored +4096\n +zbatch/groups +512\n +zbatch/raw +21\n')
+        part = out[out.index('zswap in batches of up to 8 pages, since boot'):]
+        self.assertRegex(part, r'zbatch/stored +4096\n +zbatch/groups +512\n +zbatch/raw +21\n +zbatch/lanes +30\n'
+                                r' +zbatch/lane_pages +222\n +zbatch/lane_stored +200\n')
         self.assertRegex(part, r'zbatch_poor +64\n.*zbatch_limit +32\n.*zbatch_no_memory +16\n')
         self.assertEqual(out.count('zbatch_poor'), 1)
         # As long as there were none, there is nothing to say about them.

@@ -5,12 +5,7 @@
 #include <glob.h>
 #include <sys/wait.h>
 
-#include "harness.h"
-
-#define ZSWAP	"/sys/module/zswap/parameters/"
-#define COUNTS	"/sys/kernel/debug/zswap/"
-#define ZBATCH	"/sys/kernel/mm/scaleswap/zbatch/"
-#define SLAB	"/sys/kernel/debug/failslab/"
+#include "zbatch_harness.h"
 
 #define KB	64
 #define PER	16		/* pages of a folio */
@@ -19,7 +14,7 @@
 /* Of a folio's pages so many may be such that do not get shorter. */
 #define RAW	(PER / 8)
 
-FIXTURE(zlarge) { char zpool[32], compressor[32]; };
+FIXTURE(zlarge) { struct zswap_was zswap; };
 
 static void only(int kb)
 {
@@ -31,46 +26,23 @@ static void only(int kb)
 	}
 }
 
-static void keep(const char *file, char *val, size_t len)
-{
-	if (ssw_read(file, val, len) > 0)
-		val[strcspn(val, "\n")] = '\0';
-}
-
 FIXTURE_SETUP(zlarge)
 {
 	const char *why = ssw_start(SSW_NEED_ON | SSW_NEED_BDEV);
 
+	if (!why)
+		why = zswap_start(&self->zswap);
 	if (why)
 		SKIP(return, "%s", why);
-	if (access(ZBATCH "store_batch", W_OK))
-		SKIP(return, "a kernel without CONFIG_SCALESWAP_ZBATCH");
 	if (access(SSW_THP "/hugepages-64kB/enabled", W_OK))
 		SKIP(return, "the kernel has no huge pages of 64 KiB");
-	keep(ZSWAP "zpool", self->zpool, sizeof(self->zpool));
-	keep(ZSWAP "compressor", self->compressor, sizeof(self->compressor));
-	ASSERT_EQ(0, ssw_write(ZSWAP "enabled", "1"));
 	only(KB);
 }
 
 FIXTURE_TEARDOWN(zlarge)
 {
 	only(0);
-	/* Other tests have other allocations fail. */
-	ssw_write(SLAB "probability", "0");
-	ssw_write(SLAB "cache-filter", "N");
-	ssw_write(ZBATCH "store_batch", "8");
-	ssw_write(ZSWAP "shrinker_enabled", "0");
-	ssw_write(ZSWAP "enabled", "0");
-	if (self->zpool[0]) {
-		ssw_write(ZSWAP "zpool", self->zpool);
-		ssw_write(ZSWAP "compressor", self->compressor);
-	}
-	/* The body has ended, so nothing is in swap, and no entry may be left over. */
-	if (!access(COUNTS "stored_pages", R_OK)) {
-		EXPECT_EQ(0, ssw_num(COUNTS "stored_pages"));
-		EXPECT_EQ(0, ssw_num(COUNTS "pool_total_size"));
-	}
+	zswap_end(_metadata, &self->zswap);
 	ssw_end();
 }
 
@@ -378,7 +350,7 @@ SSW_BODY(zlarge, about_a_page)
 			for (int j = 0; j < SSW_PAGE; j++)
 				bad += p[i * SSW_PAGE + j] !=
 				       (j >= pages - i ? (char)ssw_random(&rnd) : 0);
-			EXPECT_EQ(0, bad) TH_LOG("%d random bytes", SSW_PAGE - pages + i);
+			EXPECT_EQ(0, bad) TH_LOG("%d random bytes", (int)SSW_PAGE - pages + i);
 		}
 	}
 }
@@ -530,12 +502,6 @@ SSW_BODY(zlarge, no_memory)
 	ASSERT_EQ(0, ssw_write(ZSWAP "compressor", "lzo"));
 	had = pools();
 	ASSERT_LT(0, had);
-	ssw_write(SLAB "cache-filter", "Y");
-	ssw_write(SLAB "task-filter", "N");
-	ssw_write(SLAB "ignore-gfp-wait", "0");
-	ssw_write(SLAB "verbose", "0");
-	ssw_write(SLAB "times", "-1");
-	ssw_write(SLAB "interval", "1");
 	for (int i = 0, tries = 0; i < 2 && tries < 50; tries++) {
 		int gen = 40 + tries;
 		char path[128];
@@ -547,7 +513,7 @@ SSW_BODY(zlarge, no_memory)
 		p = anew(_metadata, p, 0, gen);
 		ASSERT_EQ(0, ssw_write(path, "1"));
 		c = counts();
-		ssw_write(SLAB "probability", "30");
+		slab_fails("30");
 		ssw_pageout(p, PAGES);
 		ssw_write(SLAB "probability", "0");
 		ssw_write(path, "0");
