@@ -78,13 +78,6 @@ bool ssw_fault_readahead = true;
 #define SSW_REAP_US		20
 #define SSW_REAP_MAX_US		1000
 
-/*
- * Passed to swap_read_folio() as the plug of a critical page; never dereferenced. One more
- * parameter would say the same, but a hook would have to change each call of that
- * function, and no caller but this file has anything to say by it.
- */
-#define SSW_CRITICAL		((struct swap_iocb *)-1UL)
-
 /**
  * struct ssw_read - a critical read, on the stack of the fault
  * @plug: SSW_CRITICAL, by which scaleswap_read_submit() recognizes the read

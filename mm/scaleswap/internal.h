@@ -433,6 +433,13 @@ enum ssw_fault_mode {
 	SSW_NR_FAULT_MODES,
 };
 
+/*
+ * Passed to swap_read_folio() as the plug of a critical page; never dereferenced. One more
+ * parameter would say the same, but a hook would have to change each call of that
+ * function, and no caller but fault.c has anything to say by it.
+ */
+#define SSW_CRITICAL		((struct swap_iocb *)-1UL)
+
 /* fault.c */
 #define SSW_FAULT_POLL_US	100
 #define SSW_FAULT_POLL_US_MAX	100000

@@ -33,4 +33,29 @@ void scaleswap_list_lru_add(struct list_lru *lru, struct list_head *items, long 
 	spin_unlock(&nlru->lock);
 }
 
+/**
+ * scaleswap_list_lru_del - take items off their list
+ * @lru: where from
+ * @items: the items, each of which is on the list of @memcg
+ * @nr: how many there are
+ * @nid: their node
+ * @memcg: as for scaleswap_list_lru_add()
+ *
+ * Context: any but interrupts. Takes the lock of the node's lists once.
+ */
+void scaleswap_list_lru_del(struct list_lru *lru, struct list_head **items, unsigned int nr,
+			    int nid, struct mem_cgroup *memcg)
+{
+	struct list_lru_node *nlru = &lru->node[nid];
+	struct list_lru_one *l;
+
+	spin_lock(&nlru->lock);
+	l = list_lru_from_memcg_idx(lru, nid, memcg_kmem_id(memcg));
+	for (unsigned int i = 0; i < nr; i++)
+		list_del_init(items[i]);
+	l->nr_items -= nr;
+	nlru->nr_items -= nr;
+	spin_unlock(&nlru->lock);
+}
+
 #endif /* CONFIG_SCALESWAP_ZBATCH */

@@ -71,7 +71,7 @@
 	 */								\
 	X(EVICT_HELD_WAITS, held_waits)
 
-/* In zbatch/, in pages except groups and lanes */
+/* In zbatch/, in pages except groups, lanes and load_groups */
 #define SSW_ZBATCH_STATS(X)						\
 	/* of large folios, stored in zswap */				\
 	X(ZBATCH_STORED, stored)					\
@@ -84,7 +84,13 @@
 	/* single pages that it had put aside */			\
 	X(ZBATCH_LANE_PAGES, lane_pages)				\
 	/* of these, stored in zswap */					\
-	X(ZBATCH_LANE_STORED, lane_stored)
+	X(ZBATCH_LANE_STORED, lane_stored)				\
+	/* put aside by readahead and loaded */				\
+	X(ZBATCH_LOADED, loaded)					\
+	/* groups in which they were loaded; in events */		\
+	X(ZBATCH_LOAD_GROUPS, load_groups)				\
+	/* of these, by a worker, as their task slept */		\
+	X(ZBATCH_LOAD_LATE, load_late)
 
 /* In io/, in pages except batches */
 #define SSW_IO_STATS(X)							\
@@ -176,14 +182,16 @@
 	 * for the same generation					\
 	 */								\
 	X(EVICT_WALK, evict_walk)					\
-	/* a large folio has more pages that do not get shorter than	\
+	/* a page does not get shorter, or more of a large folio than	\
 	 * zswap keeps; it went to its area, and so in the next two	\
 	 */								\
 	X(ZBATCH_POOR, zbatch_poor)					\
 	/* zswap, or a memcg's memory.zswap.max, was full */		\
 	X(ZBATCH_LIMIT, zbatch_limit)					\
-	/* there was no memory for a large folio in zswap */		\
-	X(ZBATCH_NO_MEMORY, zbatch_no_memory)
+	/* there was no memory for it in zswap */			\
+	X(ZBATCH_NO_MEMORY, zbatch_no_memory)				\
+	/* there was no memory to put a page aside that is read ahead */ \
+	X(ZBATCH_ALONE, zbatch_alone)
 
 #define SSW_STAT_ENUM(_item, _name)	SSW_##_item,
 #define SSW_FB_ENUM(_item, _name)	SSW_FB_##_item,

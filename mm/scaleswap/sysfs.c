@@ -606,10 +606,25 @@ static ssize_t store_batch_store(struct kobject *kobj, struct kobj_attribute *at
 
 static struct kobj_attribute store_batch_attr = __ATTR_RW(store_batch);
 
+static ssize_t load_batch_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_zbatch_load));
+}
+
+static ssize_t load_batch_store(struct kobject *kobj, struct kobj_attribute *attr,
+				const char *buf, size_t count)
+{
+	return ssw_tunable_store(buf, count, "zbatch/load_batch", 1, SSW_ZLOAD_MAX,
+				 &ssw_zbatch_load);
+}
+
+static struct kobj_attribute load_batch_attr = __ATTR_RW(load_batch);
+
 SSW_ZBATCH_STATS(SSW_STAT_FILE)
 
 static struct attribute *ssw_zbatch_attrs[] = {
 	&store_batch_attr.attr,
+	&load_batch_attr.attr,
 	SSW_ZBATCH_STATS(SSW_FILE)
 	NULL,
 };

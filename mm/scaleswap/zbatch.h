@@ -13,6 +13,11 @@
  */
 #define SSW_ZBATCH_MAX	8
 
+/* Pages that readahead puts aside, at most */
+#define SSW_ZLOAD_MAX	32
+
 extern unsigned int ssw_zbatch_store;
+extern unsigned int ssw_zbatch_load;
+extern struct workqueue_struct *ssw_zload_wq;
 
 #endif /* _MM_SCALESWAP_ZBATCH_H */

@@ -7,8 +7,10 @@
 
 #include <linux/jump_label.h>
 #include <linux/list.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 
+struct folio;
 struct list_lru;
 struct mem_cgroup;
 struct reclaim_stat;
@@ -34,7 +36,35 @@ static inline bool scaleswap_zbatch_on(void)
 
 void scaleswap_list_lru_add(struct list_lru *lru, struct list_head *items, long nr, int nid,
 			    struct mem_cgroup *memcg);
+void scaleswap_list_lru_del(struct list_lru *lru, struct list_head **items, unsigned int nr,
+			    int nid, struct mem_cgroup *memcg);
 void scaleswap_zswap_store_some(struct list_head *folios, struct list_head *stored);
+void __scaleswap_zswap_flush(void);
+bool __scaleswap_zswap_defer(struct folio *folio, struct swap_iocb **plug);
+
+/**
+ * scaleswap_zswap_defer - put a folio aside that zswap has
+ * @folio: locked, in the swap cache, to be read
+ * @plug: as for swap_read_folio(). If not NULL, the caller calls swap_read_unplug() afterwards.
+ *
+ * Context: process context, as swap_read_folio(). May sleep.
+ * Return: true if it will be loaded, at the latest when this task sleeps or ends its plug.
+ */
+static inline bool scaleswap_zswap_defer(struct folio *folio, struct swap_iocb **plug)
+{
+	return scaleswap_zbatch_on() && plug && __scaleswap_zswap_defer(folio, plug);
+}
+
+/**
+ * scaleswap_zswap_flush - load what this task has put aside
+ *
+ * Context: process context; may sleep.
+ */
+static inline void scaleswap_zswap_flush(void)
+{
+	if (scaleswap_zbatch_on() && current->plug)
+		__scaleswap_zswap_flush();
+}
 
 /**
  * struct scaleswap_lane - folios that reclaim has put aside, to store them in zswap together
@@ -63,6 +93,15 @@ struct scaleswap_lane {
 }
 
 #else
+
+static inline bool scaleswap_zswap_defer(struct folio *folio, struct swap_iocb **plug)
+{
+	return false;
+}
+
+static inline void scaleswap_zswap_flush(void)
+{
+}
 
 struct scaleswap_lane { };
 

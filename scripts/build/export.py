@@ -136,11 +136,11 @@ PIECES = (
      "and for nodes that have little memory, and tasks that need memory wait for\n"
      "them. A file in debugfs has a task do so."),
     (6, ("mm/scaleswap/zbatch.c", "mm/scaleswap/zswap-batch.c", "mm/scaleswap/list_lru-batch.c",
-         "mm/scaleswap/vmscan-zbatch.c",
+         "mm/scaleswap/vmscan-zbatch.c", "mm/scaleswap/zswap-load.c",
          "mm/scaleswap/Kconfig.zbatch"),
-     "mm/scaleswap: store large folios in zswap, in groups",
-     "zswap stores no large folios. Store all of their pages, in groups for\n"
-     "which it allocates, charges memory and takes its locks once."),
+     "mm/scaleswap: zswap in batches",
+     "zswap stores and loads page by page, and no large folios. Store and load\n"
+     "in groups, for which it allocates, charges and takes its locks once."),
     (9, ("tools/mm/",),
      "tools/mm: add the scaleswap tool",
      "Set up one swap area a core, show how they are used, take them down."),

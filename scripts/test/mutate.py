@@ -722,6 +722,32 @@ MUTANTS = {
                          "users/zlane.limits"),
     "zlane-forgotten": ("mm/scaleswap/vmscan-zbatch.c", "	if (!scaleswap_zbatch_on() || !lane->nr)",
                         "	if (!scaleswap_zbatch_on() || lane->nr < 8)", "users/zlane.stored*"),
+    # loads of readahead from zswap
+    "zload-kept-in-tree": ("mm/scaleswap/zswap-load.c", "			xas_store(&xas, NULL);", "			;",
+                           "users/zload.in_groups"),
+    "zload-erased-late": ("mm/scaleswap/zswap-load.c",
+                          "	ssw_zload_erase(entry, n);\n	for (i = 0; i < n; i++) {\n"
+                          "		folio_mark_dirty(folio[i]);\n		folio_mark_uptodate(folio[i]);\n"
+                          "		folio_unlock(folio[i]);\n",
+                          "	for (i = 0; i < n; i++) {\n"
+                          "		folio_mark_dirty(folio[i]);\n		folio_mark_uptodate(folio[i]);\n"
+                          "		folio_unlock(folio[i]);\n		if (i == n - 1) {\n"
+                          "			fsleep(3000);\n			ssw_zload_erase(entry, n);\n		}\n",
+                          "users/zload.shared"),
+    "zload-kept-on-lru": ("mm/scaleswap/zswap-load.c", "		ssw_zload_del(entry + i, n);", "		;",
+                          "users/zload.in_groups"),
+    "zload-kept-charged": ("mm/scaleswap/zswap-load.c",
+                           "			obj_cgroup_uncharge_zswap(objcg, entry[i]->length);\n", "",
+                           "users/zload.in_groups"),
+    "zload-never-loaded": ("mm/scaleswap/zswap-load.c", "	queue_work(ssw_zload_wq, &load->work);", "	;",
+                           "users/zload.sleeps*"),
+    "zload-fails-others": ("mm/scaleswap/zswap-load.c", "			folio_unlock(folio[i]);\n			continue;",
+                           "			continue;", "users/zload.some_fail"),
+    "zload-first-failed": ("mm/scaleswap/zswap-load.c",
+                           "		folio[n] = folio[i];\n		entry[n++] = entry[i];", "		n++;",
+                           "users/zload.some_fail"),
+    "zload-not-before-reclaim": ("mm/vmscan.c", "	scaleswap_zswap_flush();\nretry:", "retry:",
+                                 "users/zload.asked_for"),
     # pages moved for the same accesses
     "fault-ahead-by-slot": ("mm/scaleswap/fault.c",
                             "	folio = vma_readahead ? vma_readahead(entry, gfp, mpol, ilx, vmf) :\n"

@@ -58,8 +58,11 @@ zswap in batches of up to zbatch/store_batch, in pages:
   zbatch/groups  in which they were stored
   zbatch/lane_pages   of other folios, which reclaim put aside; lane_stored: of these, in zswap
   zbatch/lanes        times that it stored what it had put aside
+  zbatch/loaded       read ahead, up to zbatch/load_batch put aside, in load_groups
+  zbatch/load_late    of these, loaded by a worker, since their task slept
   fallback/zbatch_*   of folios that went to their area: (too many) pages get no shorter (poor),
-                      zswap or the memory cgroup was full (limit), no memory
+                      zswap or the memory cgroup was full (limit), no memory;
+                      read one by one, as there was no memory to put them aside (alone)
 """
 
 NUMBERS = ('cpu', 'node', 'device_node', 'pages', 'used', 'priority', 'allocs_home',
@@ -73,7 +76,7 @@ STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
 FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap', 'no_shard',
             'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch',
             'pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed', 'evict_walk',
-            'zbatch_poor', 'zbatch_limit', 'zbatch_no_memory')
+            'zbatch_poor', 'zbatch_limit', 'zbatch_no_memory', 'zbatch_alone')
 # This one counts folios, and is about LRU lists.
 NO_SHARD = 'no_shard'
 # These are about reading pages, not about slots.
@@ -90,9 +93,12 @@ EVICT_SET = ('threads', 'cpus', 'wait_ms', 'batch', 'circulate')
 CPUS = 'cpus'
 # These are about evictors.
 EVICTORS = ('pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed', 'evict_walk')
-ZBATCH = ('store_batch', 'stored', 'groups', 'raw', 'lanes', 'lane_pages', 'lane_stored')
+ZBATCH = ('store_batch', 'stored', 'groups', 'raw', 'lanes', 'lane_pages', 'lane_stored', 'load_batch', 'loaded',
+          'load_groups', 'load_late')
 # These are about zswap.
-ZSWAP = ('zbatch_poor', 'zbatch_limit', 'zbatch_no_memory')
+ZSWAP = ('zbatch_poor', 'zbatch_limit', 'zbatch_no_memory', 'zbatch_alone')
+# How zswap in batches is set
+ZBATCH_SET = ('store_batch', 'load_batch')
 # The only one in there that is a word.
 MODE = 'mode'
 READS = 'reads_'
@@ -347,7 +353,7 @@ def evictor_lines(status):
 
 def batches(status):
     """Counters of zswap in batches, as (name, number)."""
-    values = [('zbatch/' + name, value) for name, value in status['zbatch'].items() if name != ZBATCH[0]]
+    values = [('zbatch/' + name, value) for name, value in status['zbatch'].items() if name not in ZBATCH_SET]
     return values + [('fallback/' + name, status['fallback'][name]) for name in ZSWAP
                      if name in status['fallback']]
 
