@@ -17,7 +17,10 @@
 
 #ifdef CONFIG_SCALESWAP_ZBATCH
 
+#include "internal.h"
 #include "zbatch.h"
+
+#include <trace/events/scaleswap.h>
 
 /* A large folio may have one page in so many that does not get shorter. */
 #define SSW_RAW_SHARE	8
@@ -264,7 +267,7 @@ static int ssw_zgroup_compress(struct ssw_zgroup *g, unsigned int nr)
  *
  * Return: 0, or for the last one that is not stored -EDQUOT, -ENOSPC or -ENOMEM.
  */
-static int ssw_zgroup_store(struct ssw_zgroup *g)
+static int ssw_zgroup_try(struct ssw_zgroup *g)
 {
 	unsigned int n, nr = g->nr;
 	int err;
@@ -302,6 +305,16 @@ static int ssw_zgroup_store(struct ssw_zgroup *g)
 	return err;
 }
 
+/* See ssw_zgroup_try(). */
+static int ssw_zgroup_store(struct ssw_zgroup *g)
+{
+	unsigned int nr = g->nr;
+	int err = ssw_zgroup_try(g);
+
+	trace_scaleswap_zstore(g->whole, nr, g->nr, err);
+	return err;
+}
+
 /* Have the memcg's list of entries, without which none of its pages is stored. */
 static int ssw_zswap_list(struct obj_cgroup *objcg)
 {
@@ -319,6 +332,7 @@ static int ssw_zswap_list(struct obj_cgroup *objcg)
 static void ssw_zswap_count(struct obj_cgroup *objcg, long nr)
 {
 	count_vm_events(ZSWPOUT, nr);
+	count_vm_events(SCALESWAP_ZSWAP_STORED, nr);
 	if (objcg)
 		count_objcg_events(objcg, ZSWPOUT, nr);
 }

@@ -102,7 +102,8 @@ static void ssw_zload_free(struct zswap_entry **entry, unsigned int nr)
 }
 
 /* Load folios whose entries are in one pool. One that cannot be loaded leaves others alone. */
-static void ssw_zload_group(struct folio **folio, struct zswap_entry **entry, unsigned int nr)
+static void ssw_zload_group(struct folio **folio, struct zswap_entry **entry, unsigned int nr,
+			    bool late)
 {
 	unsigned int i, n = 0;
 
@@ -115,6 +116,7 @@ static void ssw_zload_group(struct folio **folio, struct zswap_entry **entry, un
 		folio[n] = folio[i];
 		entry[n++] = entry[i];
 	}
+	trace_scaleswap_zload(nr, n, late);
 	if (!n)
 		return;
 	ssw_zload_erase(entry, n);
@@ -131,13 +133,14 @@ static void ssw_zload_group(struct folio **folio, struct zswap_entry **entry, un
 			count_objcg_events(entry[i]->objcg, ZSWPIN, 1);
 	}
 	count_vm_events(ZSWPIN, n);
+	count_vm_events(SCALESWAP_ZSWAP_LOADED, n);
 	ssw_stat_add(SSW_ZBATCH_LOADED, n);
 	ssw_stat_add(SSW_ZBATCH_LOAD_GROUPS, 1);
 	ssw_zload_free(entry, n);
 }
 
 /* Load all, in groups. */
-static void ssw_zload_run(struct ssw_zload *load)
+static void ssw_zload_run(struct ssw_zload *load, bool late)
 {
 	unsigned int i, n;
 
@@ -145,12 +148,12 @@ static void ssw_zload_run(struct ssw_zload *load)
 		for (n = 1; n < SSW_ZBATCH_MAX && i + n < load->nr &&
 		     load->entry[i + n]->pool == load->entry[i]->pool; n++)
 			;
-		ssw_zload_group(load->folio + i, load->entry + i, n);
+		ssw_zload_group(load->folio + i, load->entry + i, n, late);
 	}
 	kfree(load);
 }
 
-/* Load all in the task that reads ahead. It counts as a stall, as it does one by one. */
+/* Load all in the task that reads ahead, within swap_read_folio() or as if it were. */
 static void ssw_zload_here(struct ssw_zload *load)
 {
 	bool workingset = false, in_thrashing;
@@ -162,18 +165,24 @@ static void ssw_zload_here(struct ssw_zload *load)
 		delayacct_thrashing_start(&in_thrashing);
 		psi_memstall_enter(&pflags);
 	}
-	delayacct_swapin_start();
-	ssw_zload_run(load);
-	delayacct_swapin_end();
+	ssw_zload_run(load, false);
 	if (workingset) {
 		delayacct_thrashing_end(&in_thrashing);
 		psi_memstall_leave(&pflags);
 	}
 }
 
+/* It counts as a stall, as it does one by one. */
+static void ssw_zload_end(struct ssw_zload *load)
+{
+	delayacct_swapin_start();
+	ssw_zload_here(load);
+	delayacct_swapin_end();
+}
+
 static void ssw_zload_work(struct work_struct *work)
 {
-	ssw_zload_run(container_of(work, struct ssw_zload, work));
+	ssw_zload_run(container_of(work, struct ssw_zload, work), true);
 }
 
 static void ssw_zload_unplug(struct blk_plug_cb *cb, bool from_schedule)
@@ -181,7 +190,7 @@ static void ssw_zload_unplug(struct blk_plug_cb *cb, bool from_schedule)
 	struct ssw_zload *load = container_of(cb, struct ssw_zload, cb);
 
 	if (!from_schedule) {
-		ssw_zload_here(load);
+		ssw_zload_end(load);
 		return;
 	}
 	ssw_stat_add(SSW_ZBATCH_LOAD_LATE, load->nr);
@@ -210,7 +219,7 @@ void __scaleswap_zswap_flush(void)
 	if (!load)
 		return;
 	list_del(&load->cb.list);
-	ssw_zload_here(load);
+	ssw_zload_end(load);
 }
 
 /*

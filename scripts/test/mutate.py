@@ -722,6 +722,8 @@ MUTANTS = {
                          "users/zlane.limits"),
     "zlane-forgotten": ("mm/scaleswap/vmscan-zbatch.c", "	if (!scaleswap_zbatch_on() || !lane->nr)",
                         "	if (!scaleswap_zbatch_on() || lane->nr < 8)", "users/zlane.stored*"),
+    "zlane-total": ("mm/scaleswap/zswap-batch.c", "	count_vm_events(SCALESWAP_ZSWAP_STORED, nr);\n", "",
+                    "users/zlane.told"),
     # loads of readahead from zswap
     "zload-kept-in-tree": ("mm/scaleswap/zswap-load.c", "			xas_store(&xas, NULL);", "			;",
                            "users/zload.in_groups"),

@@ -149,6 +149,55 @@ TRACE_EVENT(scaleswap_evict_walk,
 	TP_printk("others=%d", __entry->others)
 );
 
+/* zswap has stored @stored of @nr pages, of a large folio or of a lane; of the others the last has
+ * failed with @err.
+ */
+TRACE_EVENT(scaleswap_zstore,
+
+	TP_PROTO(bool large, unsigned int nr, unsigned int stored, int err),
+
+	TP_ARGS(large, nr, stored, err),
+
+	TP_STRUCT__entry(
+		__field(bool, large)
+		__field(unsigned int, nr)
+		__field(unsigned int, stored)
+		__field(int, err)
+	),
+
+	TP_fast_assign(
+		__entry->large = large;
+		__entry->nr = nr;
+		__entry->stored = stored;
+		__entry->err = err;
+	),
+
+	TP_printk("large=%d nr=%u stored=%u err=%d", __entry->large, __entry->nr, __entry->stored,
+		  __entry->err)
+);
+
+/* zswap has loaded @loaded of @nr pages that readahead had put aside, in a worker if @late. */
+TRACE_EVENT(scaleswap_zload,
+
+	TP_PROTO(unsigned int nr, unsigned int loaded, bool late),
+
+	TP_ARGS(nr, loaded, late),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, nr)
+		__field(unsigned int, loaded)
+		__field(bool, late)
+	),
+
+	TP_fast_assign(
+		__entry->nr = nr;
+		__entry->loaded = loaded;
+		__entry->late = late;
+	),
+
+	TP_printk("nr=%u loaded=%u late=%d", __entry->nr, __entry->loaded, __entry->late)
+);
+
 /* The read of a page that a fault waits for was submitted, before its readahead. */
 TRACE_EVENT(scaleswap_read,
 

@@ -62,4 +62,24 @@ static inline void slab_fails(const char *percent)
 	ssw_write(SLAB "probability", percent);
 }
 
+/* Add up a number that each event of a kind has in the trace, as in "stored=8". -errno */
+static inline long long traced(const char *event, const char *key)
+{
+	FILE *f = fopen(SSW_TRACE "trace", "re");
+	long long sum = 0;
+	char line[512];
+
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f)) {
+		const char *at = strstr(line, event);
+
+		at = at ? strstr(at, key) : NULL;
+		if (at)
+			sum += atoll(at + strlen(key));
+	}
+	fclose(f);
+	return sum;
+}
+
 #endif /* SSW_ZBATCH_HARNESS_H */

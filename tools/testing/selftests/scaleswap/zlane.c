@@ -173,6 +173,37 @@ SSW_BODY(zlane, stored_together)
 	}
 }
 
+/* Totals in /proc/vmstat, and trace events of groups, say the same as counters. */
+SSW_BODY(zlane, told)
+{
+	static const char * const events[] = {
+		"scaleswap/scaleswap_zstore", "scaleswap/scaleswap_zload", NULL
+	};
+	long long stored, loaded, zload;
+	struct counts c;
+	char *p;
+
+	ssw_pin(0);
+	p = pages_of(_metadata, EVERY, 1);
+	if (access(SSW_TRACE "events/scaleswap", R_OK))
+		SKIP(_exit(0), "the kernel has no tracing");
+	ASSERT_EQ(0, ssw_trace_start(events));
+	stored = ssw_vmstat("scaleswap_zswap_stored");
+	loaded = ssw_vmstat("scaleswap_zswap_loaded");
+	zload = ssw_num(ZBATCH "loaded");
+	c = out(p);
+	EXPECT_EQ(0, wrong(p, EVERY, 1));
+	ssw_trace_stop();
+	zload = ssw_num(ZBATCH "loaded") - zload;
+	EXPECT_LT(0, c.stored);
+	EXPECT_LT(0, zload);
+	EXPECT_EQ(c.stored, ssw_vmstat("scaleswap_zswap_stored") - stored);
+	EXPECT_EQ(zload, ssw_vmstat("scaleswap_zswap_loaded") - loaded);
+	EXPECT_EQ(c.stored, traced(" scaleswap_zstore: ", "stored="));
+	EXPECT_EQ(PAGES, traced(" scaleswap_zstore: ", "nr="));
+	EXPECT_EQ(zload, traced(" scaleswap_zload: ", "loaded="));
+}
+
 /* What gets no shorter is written to its area, after one try, and does not keep others from zswap. */
 SSW_BODY(zlane, some_get_no_shorter)
 {
