@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What zswap in batches costs and saves, with compressors in software. One file,
+bench/results/zbatch.json. The parts:
+  mix-COMPRESSOR   instructions for each page, out and in, of pages at random; no readahead
+  read-COMPRESSOR  the same of pages one after the other, with readahead of 8
+  mix-none, read-none  without zswap
+  locks            how often the locks of zswap are taken, and TLB flushes, for each page in; readahead of 8
+
+The columns: base; off: ours, with all but zbatch; on: scaleswap=on. Counts, not times; emulated, with QEMU's
+instruction clock, so a busy host changes nothing. It can be stopped at any time and goes on from
+there, as bench/scale.py does. Ends with 0 if every guest ended well and every page was right,
+else 1; 2: could not run.
+"""
+import argparse
+import os
+import signal
+import statistics
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lib as b  # noqa: E402
+import scale as sc  # noqa: E402
+
+COMPRESSORS = ("lzo-rle", "lz4", "zstd", "deflate")
+ALL = dict(guest="zbatch.py", columns=["base", "off", "on"], device="null", mem=768, shift=4, cpus=[4])
+COUNTS = dict(ALL, what="instr", config="test", rounds=3, total_mb=256, pages=16384, max_mb=32, plugin=True)
+MIX = dict(COUNTS, page_cluster=0, phases=["fill", "mix:2@1=both"])
+READ = dict(COUNTS, page_cluster=3, phases=["fill", "read:2@1=both"])
+PARTS = {
+    **{f"mix-{c}": dict(MIX, compressor=c) for c in COMPRESSORS}, "mix-none": MIX,
+    **{f"read-{c}": dict(READ, compressor=c) for c in COMPRESSORS}, "read-none": READ,
+    "locks": dict(ALL, what="locks", config="lockstat", rounds=1, mem=1024, total_mb=256, pages=16384, max_mb=32,
+                  page_cluster=3, phases=["fill", "read:4"], compressor="lzo-rle", timeout=1500),
+}
+QUICK = dict(rounds=1, pages=4096, max_mb=8, total_mb=64)
+COLUMNS = {
+    "base": dict(prefix="base-", append="", how="striped"),
+    "off": dict(prefix="", append="scaleswap=core,lru,fault,evict", how="percore", evict=True),
+    "on": dict(prefix="", append="scaleswap=on", how="percore", evict=True),
+}
+
+
+def figures(part, r):
+    """The figures of one guest."""
+    v, z = r["vmstat"], r["zbatch"]
+    fill = {}
+    if z.get("lanes"):
+        fill["lane_fill"] = z["lane_pages"] / z["lanes"]
+    if z.get("load_groups"):
+        fill["group_fill"] = z["loaded"] / z["load_groups"]
+    if part == "locks":
+        pages = v["zswpin"]
+        return dict(fill, list_lru_locks_per_page=r["locks"]["list_lru"]["acquisitions"] / pages,
+                    tree_locks_per_page=r["locks"]["other_xa_lock"]["acquisitions"] / pages,
+                    tlb_sends_per_page=v.get("nr_tlb_remote_flush", 0) / pages, pages_in=pages)
+    both = next(p for p in r["phases"] if p["name"] == "both")
+    # a page that was swapped in and another one that was swapped out for it
+    return dict(fill, instructions_per_page=r["counts"]["1"]["all"] / both["pages_in"], pages_in=both["pages_in"])
+
+
+def brief(part, r):
+    return ", ".join(f"{k} {v:,.4g}" if v < 10 else f"{k} {v:,.0f}" for k, v in figures(part, r).items())
+
+
+NOTES = [
+    "mix, read: instructions of the kernel and of processes, on all CPUs, by a QEMU plugin, while every CPU checks its pages "
+    "(mix: at random, and rewrites them), for each page that was swapped in (and about one that was swapped out for it). "
+    "Pages are four stamps and zeroes, so compressing them costs little beside the rest.",
+    "locks: list_lru is the class of all list_lrus, tree of all xarrays but the swap cache; both have few other users here. "
+    "tlb_sends: NR_TLB_REMOTE_FLUSH.",
+    "lane_fill: pages that reclaim put aside, by times that it stored them; group_fill: pages loaded together, by groups.",
+]
+
+
+def result(all_rows, kernels, parts):
+    configs = sorted({PARTS[p]["config"] for p in all_rows})
+    m, rows = {}, [r for v in all_rows.values() for r in v]
+    for config in configs:
+        mine = [r for p, v in all_rows.items() if PARTS[p]["config"] == config for r in v]
+        m[config] = sc.meta("zbatch", {"config": config, "columns": sorted({c for c, *_ in mine})}, kernels, mine)
+    rec = {"meta": dict(next(iter(m.values())), how={p: parts[p] for p in all_rows}, notes=NOTES,
+                        kernels={k: v for one in m.values() for k, v in one["kernels"].items()},
+                        date=max(r[3]["date"] for r in rows), begun=min(r[3]["date"] for r in rows),
+                        command=sorted({r[3]["command"] for r in rows}),
+                        repository=sorted({r[3]["repository"] for r in rows}))}
+    found = {}
+    for part, part_rows in all_rows.items():
+        for column, _, _, row in part_rows:
+            for k, v in figures(part, row["result"]).items():
+                found.setdefault(part, {}).setdefault(k, {}).setdefault(column, []).append(v)
+    median = {p: {k: {c: statistics.median(v) for c, v in by.items()} for k, by in of.items()} for p, of in found.items()}
+    ratio = lambda p, k, c: median[p][k][c] / median[p][k]["base"] if p in median and {c, "base"} <= set(median[p][k]) else None
+    rec["software"] = {n: {kind: {c: ratio(f"{kind}-{n}", "instructions_per_page", c) for c in ("off", "on")}
+                           for kind in ("mix", "read")} for n in (*COMPRESSORS, "none") if f"mix-{n}" in median}
+    for k in ("list_lru_locks_per_page", "tree_locks_per_page", "tlb_sends_per_page"):
+        rec[k] = median.get("locks", {}).get(k, {})
+    rec["lane_fill"] = {p: of["lane_fill"]["on"] for p, of in median.items() if "on" in of.get("lane_fill", {})}
+    rec["all"] = [{"part": p, "figure": k, **{c: sc.spread(v) for c, v in by.items()}}
+                  for p, of in found.items() for k, by in of.items()]
+    rec["runs"] = [{"part": part, "kernel": column, "round": nr, "cpus": cpus, "date": row["date"],
+                    **{k: row["result"][k] for k in ("accel", "host_seconds", "load_average", "vmstat", "zbatch", "phases",
+                                                     "locks") if k in row["result"]}, **figures(part, row["result"])}
+                   for part, part_rows in all_rows.items() for column, cpus, nr, row in part_rows]
+    sc.write_json("zbatch.json", rec, ["all", "runs"])
+
+
+def main():
+    ap = argparse.ArgumentParser(prog="bench/zbatch.py", description=__doc__,
+                                 formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--part", action="append", choices=list(PARTS), help="only this one (can be repeated)")
+    ap.add_argument("--rounds", type=int, metavar="N", help="instead of 3, and of 1 for locks")
+    ap.add_argument("--quick", action="store_true", help="small and once, to see that all works; results go below BUILD")
+    ap.add_argument("--no-build", action="store_true", help="take the kernels that are there")
+    ap.add_argument("--fresh", action="store_true", help="measure anew what was measured before")
+    ap.add_argument("--report", action="store_true", help="boot nothing; the file from what is there")
+    ap.add_argument("--out", metavar="DIR", help="instead of bench/results")
+    o = ap.parse_args()
+    signal.signal(signal.SIGTERM, lambda n, _: sys.exit(128 + n))
+    sc.OUT = os.path.abspath(o.out or (f"{sc.STORE}/quick" if o.quick else sc.RESULTS))
+    sc.COLUMNS = COLUMNS
+    parts = {}
+    for name, p in PARTS.items():
+        parts[name] = dict(p, **(QUICK if o.quick else {}), **({"rounds": o.rounds} if o.rounds else {}))
+    wanted = [name for name in PARTS if not o.report and name in (o.part or PARTS)]
+    fine, rows = True, {}
+    with b.Workplace() as work:
+        kernels = sc.prepare(work, {n: p for n, p in parts.items() if n in wanted or o.report and p["config"] == "test"},
+                             o.no_build or o.report)
+        stores = {name: sc.Store(f"zbatch-{name}", o.fresh and name in wanted) for name in PARTS}
+        try:
+            for name in wanted:
+                fine = sc.run_missing(work, name, parts[name], kernels, stores[name], sc.measure, brief) and fine
+        finally:
+            # also when it is stopped; parts that were not asked for are what they were
+            for name, p in parts.items():
+                if all(COLUMNS[c]["prefix"] + p["config"] in kernels for c in p["columns"]):
+                    found = sc.collect(name, p, kernels, stores[name])
+                    if found:
+                        rows[name] = found
+            if rows:
+                result(rows, kernels, parts)
+            else:
+                sc.say("nothing has been measured with these kernels")
+    return 0 if fine else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
