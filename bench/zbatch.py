@@ -55,9 +55,9 @@ def figures(part, r):
         return dict(fill, list_lru_locks_per_page=r["locks"]["list_lru"]["acquisitions"] / pages,
                     tree_locks_per_page=r["locks"]["other_xa_lock"]["acquisitions"] / pages,
                     tlb_sends_per_page=v.get("nr_tlb_remote_flush", 0) / pages, pages_in=pages)
-    both = next(p for p in r["phases"] if p["name"] == "both")
-    # a page that was swapped in and another one that was swapped out for it
-    return dict(fill, instructions_per_page=r["counts"]["1"]["all"] / both["pages_in"], pages_in=both["pages_in"])
+    # Nothing is read while the memory is filled. A page that was swapped in and another one that was swapped out for it
+    pages = v.get("zswpin") or v["pswpin"]
+    return dict(fill, instructions_per_page=r["counts"]["1"]["all"] / pages, pages_in=pages)
 
 
 def brief(part, r):
