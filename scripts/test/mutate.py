@@ -737,7 +737,7 @@ MUTANTS = {
                           "			fsleep(3000);\n			ssw_zload_erase(entry, n);\n		}\n",
                           "users/zload.shared"),
     "zload-kept-on-lru": ("mm/scaleswap/zswap-load.c", "		ssw_zload_del(entry + i, n);", "		;",
-                          "users/zload.in_groups"),
+                          "users/zlane.used*"),
     "zload-kept-charged": ("mm/scaleswap/zswap-load.c",
                            "			obj_cgroup_uncharge_zswap(objcg, entry[i]->length);\n", "",
                            "users/zload.in_groups"),

@@ -500,4 +500,6 @@ void ssw_trace_stop(void)
 	ssw_write(SSW_TRACE "tracing_on", "0");
 	ssw_write(SSW_TRACE "events/enable", "0");
 	ssw_trace_empty(SSW_TRACE "set_event_pid");
+	/* As it was: with no event, nothing is added to what is there. */
+	ssw_write(SSW_TRACE "tracing_on", "1");
 }

@@ -372,7 +372,18 @@ SSW_BODY(zlane, no_memory)
 
 /* --- a CPU that writes meanwhile -------------------------------------------- */
 
-struct writer { volatile uint64_t *word; uint64_t mine[PAGES]; volatile int stop; };
+/*
+ * An emulator that runs one CPU after the other turns to the next one after 100 ms. To have this
+ * in the middle of what is tested, it has to take longer: many pages, and a slow compressor.
+ */
+#define WRITTEN	(4 * PAGES)
+
+struct writer {
+	volatile uint64_t *word;
+	uint64_t mine[WRITTEN];
+	volatile int stop;
+	volatile long bad;
+};
 
 static void *write_on(void *arg)
 {
@@ -380,12 +391,13 @@ static void *write_on(void *arg)
 
 	ssw_pin(1);
 	while (!w->stop) {
-		for (int i = 0; i < PAGES; i++) {
+		for (int i = 0; i < WRITTEN; i++) {
 			/* One word of each page, which nobody else writes */
-			w->word[i * (SSW_PAGE / 8)] = ++w->mine[i];
+			volatile uint64_t *word = w->word + i * (SSW_PAGE / 8);
+
+			w->bad += *word != w->mine[i];
+			*word = ++w->mine[i];
 		}
-		/* What is in use all the time is not stored. */
-		usleep(w->mine[0] % 4 ? 0 : 3000);
 	}
 	return NULL;
 }
@@ -399,23 +411,30 @@ SSW_BODY(zlane, written_to_meanwhile)
 	static struct writer w;
 	struct counts c = counts();
 	pthread_t thread;
-	long bad = 0;
 	char *p;
 
 	ssw_pin(0);
-	p = pages_of(_metadata, 0, 1);
+	if (ssw_write(ZSWAP "compressor", "deflate"))
+		TH_LOG("a kernel without deflate");
+	p = ssw_map(WRITTEN, false);
+	ASSERT_NE(NULL, p);
+	ssw_stamp(p, WRITTEN, 1);
 	w.word = (volatile uint64_t *)p;
+	for (int i = 0; i < WRITTEN; i++)
+		w.word[i * (SSW_PAGE / 8)] = w.mine[i];
 	ASSERT_EQ(0, pthread_create(&thread, NULL, write_on, &w));
-	for (int i = 0; i < 600 && since(c).stored < 4 * PAGES; i++)
-		madvise(p, PAGES * SSW_PAGE, MADV_PAGEOUT);
+	for (int i = 0; i < 12; i++) {
+		madvise(p, WRITTEN * SSW_PAGE, MADV_PAGEOUT);
+		usleep(1000);
+	}
 	w.stop = 1;
 	pthread_join(thread, NULL);
-	for (int i = 0; i < PAGES; i++)
-		bad += w.word[i * (SSW_PAGE / 8)] != w.mine[i];
-	EXPECT_EQ(0, bad) TH_LOG("%ld pages lack what was written last", bad);
+	for (int i = 0; i < WRITTEN; i++)
+		w.bad += w.word[i * (SSW_PAGE / 8)] != w.mine[i];
+	EXPECT_EQ(0, w.bad) TH_LOG("pages lacked what was written last %ld times", w.bad);
 	c = since(c);
 	TH_LOG("%lld pages put aside, %lld stored", c.pages, c.stored);
-	EXPECT_LT(PAGES, c.stored);
+	EXPECT_LT(0, c.stored);
 }
 
 /* --- all at once ------------------------------------------------------------ */
