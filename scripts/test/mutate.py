@@ -728,13 +728,11 @@ MUTANTS = {
     "zload-kept-in-tree": ("mm/scaleswap/zswap-load.c", "			xas_store(&xas, NULL);", "			;",
                            "users/zload.in_groups"),
     "zload-erased-late": ("mm/scaleswap/zswap-load.c",
-                          "	ssw_zload_erase(entry, n);\n	for (i = 0; i < n; i++) {\n"
-                          "		folio_mark_dirty(folio[i]);\n		folio_mark_uptodate(folio[i]);\n"
-                          "		folio_unlock(folio[i]);\n",
-                          "	for (i = 0; i < n; i++) {\n"
-                          "		folio_mark_dirty(folio[i]);\n		folio_mark_uptodate(folio[i]);\n"
-                          "		folio_unlock(folio[i]);\n		if (i == n - 1) {\n"
-                          "			fsleep(3000);\n			ssw_zload_erase(entry, n);\n		}\n",
+                          "		folio_mark_uptodate(folio[i]);\n		folio_unlock(folio[i]);\n"
+                          "		if (entry[i]->objcg)\n"
+                          "			count_objcg_events(entry[i]->objcg, ZSWPIN, 1);\n	}\n",
+                          "		folio_mark_uptodate(folio[i]);\n		folio_unlock(folio[i]);\n"
+                          "		fsleep(3000);\n		ssw_zload_erase(entry + i, 1);\n	}\n",
                           "users/zload.shared"),
     "zload-kept-on-lru": ("mm/scaleswap/zswap-load.c", "		ssw_zload_del(entry + i, n);", "		;",
                           "users/zlane.used*"),
