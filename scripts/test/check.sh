@@ -208,8 +208,10 @@ chk_kernel_doc() {
 
 # Every sysfs attribute is described, and what is described exists.
 chk_abi() {
-	local doc=Documentation/ABI/testing/sysfs-kernel-mm-scaleswap a attrs stats rc=0
+	local doc=Documentation/ABI/testing/sysfs-kernel-mm-scaleswap said a attrs stats rc=0
 	[ -f "$doc" ] || { echo "$doc is missing"; return 1; }
+	# that file, and those of single directories beside it
+	said=$(cat "$doc"*)
 	# the lists of counters, and attributes that are written out
 	stats=$(sed -nE 's/^\tX\([A-Z0-9_]+, ([a-z0-9_]+)\).*/\1/p' mm/scaleswap/stat.h)
 	[ -n "$stats" ] || { echo "found no counters in mm/scaleswap/stat.h"; return 1; }
@@ -224,15 +226,15 @@ chk_abi() {
 			{ echo "tools/mm/scaleswap/tests/data/status.rec: no counter $a, so no test shows it"; rc=1; }
 	done
 	for a in $attrs; do
-		grep -qE "^(What:)?[[:space:]]+/sys/kernel/mm/scaleswap/(.*/)?$a\$" "$doc" ||
+		grep -qE "^(What:)?[[:space:]]+/sys/kernel/mm/scaleswap/(.*/)?$a\$" <<<"$said" ||
 			{ echo "$doc: no 'What:' for attribute $a"; rc=1; }
 	done
-	for a in $(sed -nE 's,^(What:)?[[:space:]]+/sys/kernel/mm/scaleswap/(.*/)?([^/]+)$,\3,p' "$doc"); do
+	for a in $(sed -nE 's,^(What:)?[[:space:]]+/sys/kernel/mm/scaleswap/(.*/)?([^/]+)$,\3,p' <<<"$said"); do
 		case $a in areas | stats | fallback | '<'*) continue ;; esac
 		grep -qx "$a" <<<"$attrs" || { echo "$doc: describes $a, which mm/scaleswap does not have"; rc=1; }
 	done
 	for a in Date KernelVersion Contact Description; do
-		[ "$(grep -c "^$a:" "$doc")" -ge "$(grep -c '^What:' "$doc")" ] ||
+		[ "$(grep -c "^$a:" <<<"$said")" -ge "$(grep -c '^What:' <<<"$said")" ] ||
 			{ echo "$doc: an entry without $a:"; rc=1; }
 	done
 	for a in $(sed -nE 's/.*\.procname[[:space:]]*=[[:space:]]*"([a-z_]+)".*/\1/p' mm/scaleswap/*.c); do

@@ -127,7 +127,7 @@ MUTANTS = {
                         "	pipe->isolated -= nr_taken;", "evict/evict.held*"),
     "evict-held-backwards": ("mm/scaleswap/vmscan-evict.c", "	list_add(&folio->lru, &pipe->held);",
                              "	list_add_tail(&folio->lru, &pipe->held);", "evict/evict.in_batches"),
-    "evict-move-not-flushed": ("mm/userfaultfd.c", "	if (scaleswap_evict_on())", "	if (0)",
+    "evict-move-not-flushed": ("mm/userfaultfd.c", "	if (scaleswap_evict_on() || scaleswap_zbatch_on())", "	if (0)",
                                "evict/evict.entry*"),
     "evict-batch-ignored": ("mm/scaleswap/vmscan-evict.c", "filling->nr_pages >= most",
                             "filling->nr_pages >= SSW_BATCH_PAGES", "evict/evict.size*"),
