@@ -129,7 +129,7 @@ static noinline void ssw_lane_store(struct scaleswap_lane *lane)
 	ssw_stat_add(SSW_ZBATCH_LANES, 1);
 	ssw_stat_add(SSW_ZBATCH_LANE_PAGES, lane->nr);
 	lane->nr = 0;
-	/* A CPU may still write to them by an old entry. No later than here: they are copied next. */
+	/* A CPU may still write to them by an old entry. They are copied next. */
 	try_to_unmap_flush_dirty();
 	list_for_each_entry_safe(folio, next, &folios, lru) {
 		list_del(&folio->lru);

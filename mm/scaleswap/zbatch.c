@@ -19,7 +19,7 @@ unsigned int ssw_zbatch_store __read_mostly = SSW_ZBATCH_MAX;
 /* Pages that readahead puts aside, from 1, which is none, to %SSW_ZLOAD_MAX */
 unsigned int ssw_zbatch_load __read_mostly = SSW_ZLOAD_MAX;
 
-/* Loads what a task has put aside that sleeps. NULL if there was no memory: nothing is put aside. */
+/* Loads what a task that sleeps has put aside. If there was no memory for it, nothing is. */
 struct workqueue_struct *ssw_zload_wq;
 
 /* An initcall before anything is swapped: what an entry's length means changes. */

@@ -105,7 +105,7 @@ static inline void scaleswap_zswap_flush(void)
 
 struct scaleswap_lane { };
 
-#define SCALESWAP_LANE(_lane, _again, _back, _sc, _stat, _plug) { }
+#define SCALESWAP_LANE(...) { }
 
 static inline bool scaleswap_zbatch_on(void)
 {

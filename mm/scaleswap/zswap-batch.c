@@ -11,8 +11,8 @@
  *
  * The caller has locked the folios, and the swap cache has their slots. So nobody else stores,
  * loads or invalidates entries of these slots, and writeback, which needs their place in the swap
- * cache, lets them be. The shrinker may look at them as soon as they are on an LRU list, which is where a
- * group comes last.
+ * cache, lets them be. The shrinker may look at them as soon as they are on an LRU list, which is
+ * where a group comes last.
  */
 
 #ifdef CONFIG_SCALESWAP_ZBATCH

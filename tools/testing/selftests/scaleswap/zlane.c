@@ -204,7 +204,7 @@ SSW_BODY(zlane, told)
 	EXPECT_EQ(zload, traced(" scaleswap_zload: ", "loaded="));
 }
 
-/* What gets no shorter is written to its area, after one try, and does not keep others from zswap. */
+/* What gets no shorter is written to its area, after one try, and keeps no other from zswap. */
 SSW_BODY(zlane, some_get_no_shorter)
 {
 	struct counts c;
@@ -460,21 +460,18 @@ static pid_t user(int nr)
 	for (int turn = 0; turn < 6000; turn++) {
 		int i = ssw_random(&rnd) % USED;
 		char *page = p + i * SSW_PAGE;
+		unsigned int what;
 
 		if (ssw_wrong(page, 1, gen[i]))
 			_exit(1);
-		switch (ssw_random(&rnd) % 8) {
-		case 0:
+		what = ssw_random(&rnd) % 8;
+		if (what == 0)
 			madvise(page, SSW_PAGE, MADV_DONTNEED);
-			/* fall through */
-		case 1:
-		case 2:
+		if (what <= 2) {
 			gen[i] += USED;
 			ssw_stamp(page, 1, gen[i]);
-			break;
-		case 3:
+		} else if (what == 3) {
 			madvise(page, SSW_PAGE, MADV_PAGEOUT);
-			break;
 		}
 	}
 	for (int i = 0; i < USED; i++) {

@@ -100,7 +100,8 @@ SSW_BODY(zload, in_groups)
 		c = counts();
 		EXPECT_EQ(0, ssw_wrong(p, PAGES, i + 1));
 		c = since(c);
-		TH_LOG("page-cluster %s: %lld pages in %lld groups", clusters[i], c.loaded, c.groups);
+		TH_LOG("page-cluster %s: %lld pages in %lld groups", clusters[i], c.loaded,
+		       c.groups);
 		EXPECT_EQ(PAGES, c.in);
 		EXPECT_LT(PAGES / 2, c.loaded);
 		EXPECT_LT(c.groups * 4, c.loaded);
@@ -162,6 +163,7 @@ SSW_BODY(zload, sleeps_meanwhile)
 {
 	struct counts c = counts();
 	char *other = ssw_map(LEAST, false);
+	long long room;
 
 	ASSERT_NE(NULL, other);
 	if (access(PAUSE, W_OK))
@@ -174,8 +176,8 @@ SSW_BODY(zload, sleeps_meanwhile)
 		/* Evictors have nothing to do with groups that have very little. */
 		ssw_stamp(other, LEAST, 1);
 		ssw_write(PAUSE, "Y");
-		ASSERT_EQ(0, ssw_cgroup_set("ssw", "memory.max", ssw_num(SSW_CG "/ssw/memory.current") +
-							       (80 + i) * SSW_PAGE));
+		room = ssw_num(SSW_CG "/ssw/memory.current") + (80 + i) * SSW_PAGE;
+		ASSERT_EQ(0, ssw_cgroup_set("ssw", "memory.max", room));
 		madvise(p, PAGES * SSW_PAGE, MADV_WILLNEED);
 		ssw_write(PAUSE, "N");
 		EXPECT_EQ(0, ssw_wrong(p, PAGES, i));
