@@ -403,6 +403,23 @@ def table_evict():
     return markdown(["median (min-max)", "CPUs", *titles.values()], rows) + source("evict.json")
 
 
+def table_zbatch():
+    d = data("zbatch.json")
+    titles = {"base": "base kernel", "off": "`scaleswap=core,lru,fault,evict`", "on": "`scaleswap=on`"}
+    kinds = {"mix": "at random, no readahead", "read": "in order, readahead of 8"}
+    figures = {"instructions_per_page": "instructions of all CPUs for a page out and in",
+               "lane_fill": "pages that reclaim stores at a time", "group_fill": "pages that readahead loads at a time"}
+    form = lambda v: n(v) if v >= 10 or v == int(v) else f"{v:.3g}"
+    rows = []
+    for kind, how in kinds.items():
+        for name in dict.fromkeys(r["part"].split("-", 1)[1] for r in d["all"] if r["part"].startswith(kind)):
+            of = {r["figure"]: r for r in d["all"] if r["part"] == f"{kind}-{name}"}
+            compressor = "without zswap" if name == "none" else name
+            rows += [[compressor, how, title, *[spread(of[k][c], form) if c in of[k] else "" for c in titles]]
+                     for k, title in figures.items() if k in of]
+    return markdown(["compressor", "pages are read", "median (min-max)", *titles.values()], rows) + source("zbatch.json")
+
+
 def table_lru_off():
     d = data("lru-off.json")
     rows = []
