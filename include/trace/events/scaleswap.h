@@ -149,9 +149,7 @@ TRACE_EVENT(scaleswap_evict_walk,
 	TP_printk("others=%d", __entry->others)
 );
 
-/* zswap has stored @stored of @nr pages, of a large folio or of a lane; of the others the last has
- * failed with @err.
- */
+/* zswap stored @stored pages of a group of @nr. The last of the others failed with @err. */
 TRACE_EVENT(scaleswap_zstore,
 
 	TP_PROTO(bool large, unsigned int nr, unsigned int stored, int err),

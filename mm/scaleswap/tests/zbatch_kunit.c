@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/list_lru.h>
+#include <linux/nodemask.h>
 
 #include "../zbatch.h"
 
@@ -18,6 +19,7 @@ struct ssw_test_item {
 struct ssw_test_lru {
 	struct list_lru lru;
 	struct ssw_test_item item[SSW_TEST_ITEMS];
+	int nid;	/* that of all items, wherever the test runs */
 	int seen[SSW_TEST_ITEMS], n;
 };
 
@@ -30,7 +32,7 @@ static void ssw_test_add(struct ssw_test_lru *t, int first, int last)
 		t->item[i].nr = i;
 		list_add_tail(&t->item[i].lru, &items);
 	}
-	scaleswap_list_lru_add(&t->lru, &items, last - first + 1, numa_node_id(), NULL);
+	scaleswap_list_lru_add(&t->lru, &items, last - first + 1, t->nid, NULL);
 }
 
 static enum lru_status ssw_test_see(struct list_head *item, struct list_lru_one *list,
@@ -48,10 +50,10 @@ static void ssw_test_has(struct kunit *test, struct ssw_test_lru *t, const int *
 {
 	unsigned long walk = SSW_TEST_ITEMS;
 
-	KUNIT_EXPECT_EQ(test, list_lru_count_node(&t->lru, numa_node_id()), n);
-	KUNIT_EXPECT_EQ(test, list_lru_count_one(&t->lru, numa_node_id(), NULL), n);
+	KUNIT_EXPECT_EQ(test, list_lru_count_node(&t->lru, t->nid), n);
+	KUNIT_EXPECT_EQ(test, list_lru_count_one(&t->lru, t->nid, NULL), n);
 	t->n = 0;
-	list_lru_walk_node(&t->lru, numa_node_id(), ssw_test_see, t, &walk);
+	list_lru_walk_node(&t->lru, t->nid, ssw_test_see, t, &walk);
 	KUNIT_ASSERT_EQ(test, t->n, n);
 	for (int i = 0; i < n; i++)
 		KUNIT_EXPECT_EQ_MSG(test, t->seen[i], nrs[i], "item %d of %d", i, n);
@@ -64,6 +66,7 @@ static void ssw_test_list_lru(struct kunit *test)
 	struct list_head *gone[3];
 
 	KUNIT_ASSERT_NOT_NULL(test, t);
+	t->nid = first_online_node;
 	KUNIT_ASSERT_EQ(test, list_lru_init(&t->lru), 0);
 	ssw_test_add(t, 0, 0);
 	ssw_test_has(test, t, all, 1);
@@ -72,13 +75,13 @@ static void ssw_test_list_lru(struct kunit *test)
 	gone[0] = &t->item[7].lru;
 	gone[1] = &t->item[0].lru;
 	gone[2] = &t->item[3].lru;
-	scaleswap_list_lru_del(&t->lru, gone, 3, numa_node_id(), NULL);
+	scaleswap_list_lru_del(&t->lru, gone, 3, t->nid, NULL);
 	ssw_test_has(test, t, some, 5);
 	for (int i = 0; i < 3; i++)
 		KUNIT_EXPECT_TRUE(test, list_empty(gone[i]));
 	for (int i = 0; i < 5; i++) {
 		gone[0] = &t->item[some[i]].lru;
-		scaleswap_list_lru_del(&t->lru, gone, 1, numa_node_id(), NULL);
+		scaleswap_list_lru_del(&t->lru, gone, 1, t->nid, NULL);
 	}
 	ssw_test_has(test, t, all, 0);
 	list_lru_destroy(&t->lru);

@@ -129,7 +129,7 @@ static long in_memory(const char *p)
 	return ssw_where(p, PAGES, per) ? -1 : per[256];
 }
 
-/* One pass of reclaim over all pages. Others may have been in use for a moment: so, some tries. */
+/* One pass of reclaim over all pages, and what it counts */
 static struct counts out(char *p)
 {
 	struct counts c = counts();
@@ -231,6 +231,31 @@ SSW_BODY(zlane, some_get_no_shorter)
 	EXPECT_EQ(PAGES, c.disk);
 	ssw_evict("ssw");
 	EXPECT_EQ(0, wrong(p, 1, 2));
+}
+
+/* A page of zeroes is put aside with others, and is neither stored nor written. */
+SSW_BODY(zlane, zeroes)
+{
+	struct counts c;
+	long long had;
+	char *p;
+
+	ssw_pin(0);
+	p = pages_of(_metadata, 0, 1);
+	for (int i = 0; i < PAGES; i += 2)
+		memset(p + i * SSW_PAGE, 0, SSW_PAGE);
+	had = ssw_num(CURRENT);
+	c = out(p);
+	EXPECT_EQ(PAGES, c.pages);
+	EXPECT_EQ(PAGES / 2, c.stored);
+	EXPECT_EQ(PAGES / 2, c.entries);
+	EXPECT_EQ(0, c.poor + c.limit + c.memory + c.disk);
+	EXPECT_EQ(0, in_memory(p));
+	EXPECT_LT(PAGES / 4 * 3 * SSW_PAGE, had - ssw_num(CURRENT));
+	for (int i = 0; i < PAGES; i += 2) {
+		EXPECT_EQ(0, ssw_not_zero(p + i * SSW_PAGE, 1));
+		EXPECT_EQ(0, ssw_wrong(p + (i + 1) * SSW_PAGE, 1, 1));
+	}
 }
 
 /* A full zswap takes none. With memory.zswap.writeback=0 pages stay in memory, and in use. */

@@ -248,6 +248,7 @@ SSW_BODY(zload, swapped_off)
 	c = since(c);
 	TH_LOG("%lld of %lld pages loaded in groups", c.loaded, c.in);
 	EXPECT_EQ(PAGES, c.in);
+	EXPECT_LT(0, c.loaded);
 	EXPECT_EQ(0, ssw_num(COUNTS "stored_pages"));
 	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
 }
@@ -298,6 +299,7 @@ SSW_BODY(zload, shared)
 		EXPECT_EQ(0, ssw_join(pid[i])) TH_LOG("1: a page is wrong");
 	c = since(c);
 	TH_LOG("%lld pages loaded in %lld groups", c.loaded, c.groups);
+	EXPECT_LT(0, c.loaded);
 }
 
 TEST_HARNESS_MAIN
