@@ -732,7 +732,7 @@ MUTANTS = {
                           "		if (entry[i]->objcg)\n"
                           "			count_objcg_events(entry[i]->objcg, ZSWPIN, 1);\n	}\n",
                           "		folio_mark_uptodate(folio[i]);\n		folio_unlock(folio[i]);\n"
-                          "		fsleep(3000);\n		ssw_zload_erase(entry + i, 1);\n	}\n",
+                          "		schedule_timeout_uninterruptible(1);\n		ssw_zload_erase(entry + i, 1);\n	}\n",
                           "users/zload.shared"),
     "zload-kept-on-lru": ("mm/scaleswap/zswap-load.c", "		ssw_zload_del(entry + i, n);", "		;",
                           "users/zlane.used*"),
@@ -746,8 +746,6 @@ MUTANTS = {
     "zload-first-failed": ("mm/scaleswap/zswap-load.c",
                            "		folio[n] = folio[i];\n		entry[n++] = entry[i];", "		n++;",
                            "users/zload.some_fail"),
-    "zload-not-before-reclaim": ("mm/vmscan.c", "	scaleswap_zswap_flush();\nretry:", "retry:",
-                                 "users/zload.asked_for"),
     # pages moved for the same accesses
     "fault-ahead-by-slot": ("mm/scaleswap/fault.c",
                             "	folio = vma_readahead ? vma_readahead(entry, gfp, mpol, ilx, vmf) :\n"
