@@ -13,7 +13,7 @@ set -euo pipefail
 
 packages() {
 	# build a kernel
-	echo build-essential flex bison bc libelf-dev libssl-dev kmod cpio rsync xz-utils
+	echo build-essential flex bison bc libelf-dev libssl-dev zlib1g-dev kmod cpio rsync xz-utils
 	echo patch ccache git python3 perl
 	# the base; not needed with a tree of one's own
 	[ -n "${KSRC:-}" ] || base_value package

@@ -141,6 +141,11 @@ PIECES = (
      "mm/scaleswap: zswap in batches",
      "zswap stores and loads page by page, and no large folios. Store and load\n"
      "in groups, for which it allocates, charges and takes its locks once."),
+    (6, ("drivers/dma/idxd/",),
+     "dmaengine: idxd: the coder of a simulated device",
+     "No machine with IAA is at hand. Have a compressor and a decompressor that\n"
+     "work as the device does, for a device that is simulated. The test in\n"
+     "tools/testing/scaleswap compares them with zlib."),
     (9, ("tools/mm/",),
      "tools/mm: add the scaleswap tool",
      "Set up one swap area a core, show how they are used, take them down."),
