@@ -71,7 +71,7 @@
 	 */								\
 	X(EVICT_HELD_WAITS, held_waits)
 
-/* In zbatch/, in pages except groups, lanes and load_groups */
+/* In zbatch/, in pages except groups, lanes, load_groups and those that say so */
 #define SSW_ZBATCH_STATS(X)						\
 	/* of large folios, stored in zswap */				\
 	X(ZBATCH_STORED, stored)					\
@@ -90,7 +90,13 @@
 	/* groups in which they were loaded; in events */		\
 	X(ZBATCH_LOAD_GROUPS, load_groups)				\
 	/* of these, by a worker, as their task slept */		\
-	X(ZBATCH_LOAD_LATE, load_late)
+	X(ZBATCH_LOAD_LATE, load_late)					\
+	/* requests of several pages to a compressor; in events */	\
+	X(ZBATCH_REQUESTS, requests)					\
+	/* pages in these, to be compressed or decompressed */		\
+	X(ZBATCH_UNITS, units)							\
+	/* times that a task slept until one ended; in events */	\
+	X(ZBATCH_SLEEPS, sleeps)
 
 /* In io/, in pages except batches */
 #define SSW_IO_STATS(X)							\
@@ -191,7 +197,9 @@
 	/* there was no memory for it in zswap */			\
 	X(ZBATCH_NO_MEMORY, zbatch_no_memory)				\
 	/* there was no memory to put a page aside that is read ahead */ \
-	X(ZBATCH_ALONE, zbatch_alone)
+	X(ZBATCH_ALONE, zbatch_alone)					\
+	/* decompressed alone, as it failed with others */		\
+	X(ZBATCH_UNIT, zbatch_unit)
 
 #define SSW_STAT_ENUM(_item, _name)	SSW_##_item,
 #define SSW_FB_ENUM(_item, _name)	SSW_FB_##_item,

@@ -620,11 +620,26 @@ static ssize_t load_batch_store(struct kobject *kobj, struct kobj_attribute *att
 
 static struct kobj_attribute load_batch_attr = __ATTR_RW(load_batch);
 
+static ssize_t spin_us_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_zbatch_spin));
+}
+
+static ssize_t spin_us_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf,
+			     size_t count)
+{
+	return ssw_tunable_store(buf, count, "zbatch/spin_us", 0, SSW_ZSPIN_MAX,
+				 &ssw_zbatch_spin);
+}
+
+static struct kobj_attribute spin_us_attr = __ATTR_RW(spin_us);
+
 SSW_ZBATCH_STATS(SSW_STAT_FILE)
 
 static struct attribute *ssw_zbatch_attrs[] = {
 	&store_batch_attr.attr,
 	&load_batch_attr.attr,
+	&spin_us_attr.attr,
 	SSW_ZBATCH_STATS(SSW_FILE)
 	NULL,
 };

@@ -6,7 +6,9 @@
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
+#include <crypto/acompress-batch.h>
 #include <linux/init.h>
+#include <linux/slab.h>
 #include <linux/workqueue.h>
 
 #include "zbatch.h"
@@ -19,8 +21,55 @@ unsigned int ssw_zbatch_store __read_mostly = SSW_ZBATCH_MAX;
 /* Pages that readahead puts aside, from 1, which is none, to %SSW_ZLOAD_MAX */
 unsigned int ssw_zbatch_load __read_mostly = SSW_ZLOAD_MAX;
 
+/* Microseconds that a task spins for a batch before it sleeps, up to %SSW_ZSPIN_MAX */
+unsigned int ssw_zbatch_spin __read_mostly = 50;
+
 /* Loads what a task that sleeps has put aside. If there was no memory for it, nothing is. */
 struct workqueue_struct *ssw_zload_wq;
+
+/**
+ * scaleswap_zunits_alloc - have what a compressor needs that takes batches
+ * @units: set to that, or to NULL if it takes none, or zswap uses none
+ * @acomp: the compressor
+ * @node: where the memory is to be
+ *
+ * Context: process context; sleeps.
+ * Return: 0 or -ENOMEM.
+ */
+int scaleswap_zunits_alloc(struct scaleswap_zunits **units, const struct crypto_acomp *acomp,
+			   int node)
+{
+	struct scaleswap_zunits *new;
+
+	*units = NULL;
+	if (!scaleswap_zbatch_on() || crypto_acomp_batch_size(acomp) < 2)
+		return 0;
+	new = kzalloc_node(sizeof(*new), GFP_KERNEL, node);
+	if (!new)
+		return -ENOMEM;
+	for (int i = 0; i < SSW_ZBATCH_MAX; i++) {
+		new->buffer[i] = kmalloc_node(PAGE_SIZE, GFP_KERNEL, node);
+		if (!new->buffer[i]) {
+			scaleswap_zunits_free(new);
+			return -ENOMEM;
+		}
+	}
+	*units = new;
+	return 0;
+}
+
+/**
+ * scaleswap_zunits_free - free what scaleswap_zunits_alloc() has set
+ * @units: that, or NULL
+ *
+ * Context: any.
+ */
+void scaleswap_zunits_free(struct scaleswap_zunits *units)
+{
+	for (int i = 0; units && i < SSW_ZBATCH_MAX; i++)
+		kfree(units->buffer[i]);
+	kfree(units);
+}
 
 /* An initcall before anything is swapped: what an entry's length means changes. */
 static int __init ssw_zbatch_init(void)

@@ -10,10 +10,12 @@
 #include <linux/sched.h>
 #include <linux/types.h>
 
+struct crypto_acomp;
 struct folio;
 struct list_lru;
 struct mem_cgroup;
 struct reclaim_stat;
+struct scaleswap_zunits;
 struct scan_control;
 struct swap_iocb;
 
@@ -38,6 +40,9 @@ void scaleswap_list_lru_add(struct list_lru *lru, struct list_head *items, long 
 			    struct mem_cgroup *memcg);
 void scaleswap_list_lru_del(struct list_lru *lru, struct list_head **items, unsigned int nr,
 			    int nid, struct mem_cgroup *memcg);
+int scaleswap_zunits_alloc(struct scaleswap_zunits **units, const struct crypto_acomp *acomp,
+			   int node);
+void scaleswap_zunits_free(struct scaleswap_zunits *units);
 void scaleswap_zswap_store_some(struct list_head *folios, struct list_head *stored);
 void __scaleswap_zswap_flush(void);
 bool __scaleswap_zswap_defer(struct folio *folio, struct swap_iocb **plug);
@@ -93,6 +98,16 @@ struct scaleswap_lane {
 }
 
 #else
+
+static inline int scaleswap_zunits_alloc(struct scaleswap_zunits **units,
+					 const struct crypto_acomp *acomp, int node)
+{
+	return 0;
+}
+
+static inline void scaleswap_zunits_free(struct scaleswap_zunits *units)
+{
+}
 
 static inline bool scaleswap_zswap_defer(struct folio *folio, struct swap_iocb **plug)
 {

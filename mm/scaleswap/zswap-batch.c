@@ -83,47 +83,45 @@ static bool ssw_zswap_allowed(struct obj_cgroup *objcg)
 	return !zswap_check_limits();
 }
 
-/* Compress a page, or take it as it is, and give it a place in the pool. */
-static int ssw_zswap_put(struct ssw_zgroup *g, struct page *page, struct zswap_entry *entry)
+/* Compress a page into @ctx's buffer. Return its length, or an error. */
+static int ssw_zswap_compress(struct crypto_acomp_ctx *ctx, struct page *page)
 {
-	struct zpool *zpool = g->pool->zpool;
-	gfp_t gfp = __GFP_NORETRY | __GFP_NOWARN | __GFP_KSWAPD_RECLAIM;
 	struct scatterlist input, output;
-	struct crypto_acomp_ctx *ctx;
-	int failed, err;
-	unsigned int len;
-	void *to;
+	int err;
 
-	if (zpool_malloc_support_movable(zpool))
-		gfp |= __GFP_HIGHMEM | __GFP_MOVABLE;
-	ctx = acomp_ctx_get_cpu_lock(g->pool);
 	sg_init_table(&input, 1);
 	sg_set_page(&input, page, PAGE_SIZE, 0);
 	/* As zswap_compress() does: some compressors do not look how much room there is. */
 	sg_init_one(&output, ctx->buffer, PAGE_SIZE * 2);
 	acomp_request_set_params(ctx->req, &input, &output, PAGE_SIZE, PAGE_SIZE);
-	failed = crypto_wait_req(crypto_acomp_compress(ctx->req), &ctx->wait);
-	len = ctx->req->dlen;
-	if (failed || len >= PAGE_SIZE) {
+	err = crypto_wait_req(crypto_acomp_compress(ctx->req), &ctx->wait);
+	return err ?: ctx->req->dlen;
+}
+
+/*
+ * Give a page a place in the pool, as it is or compressed. @result is the length of what is in
+ * @buffer, or why nothing is.
+ */
+static int ssw_zswap_put(struct ssw_zgroup *g, struct page *page, struct zswap_entry *entry,
+			 const void *buffer, int result)
+{
+	struct zpool *zpool = g->pool->zpool;
+	gfp_t gfp = __GFP_NORETRY | __GFP_NOWARN | __GFP_KSWAPD_RECLAIM;
+	unsigned int len = result;
+	int err = 0;
+	void *to;
+
+	if (zpool_malloc_support_movable(zpool))
+		gfp |= __GFP_HIGHMEM | __GFP_MOVABLE;
+	if (result < 0 || len >= PAGE_SIZE) {
 		/* Compressors in software have no own error for what does not get shorter. */
 		len = PAGE_SIZE;
 		err = g->nr_raw < g->raw ? 0 : -ENOSPC;
 		g->nr_raw++;
-	} else {
-		err = 0;
 	}
 	err = err ?: zpool_malloc(zpool, len, gfp, &entry->handle);
-	if (!err) {
-		to = zpool_map_handle(zpool, entry->handle, ZPOOL_MM_WO);
-		if (len == PAGE_SIZE)
-			memcpy_from_page(to, page, 0, PAGE_SIZE);
-		else
-			memcpy(to, ctx->buffer, len);
-		zpool_unmap_handle(zpool, entry->handle);
-	}
-	acomp_ctx_put_unlock(ctx);
 	/* As zswap_compress() counts, which need not know whether a page got no shorter */
-	if (err == -ENOSPC && failed && failed != -ENOSPC)
+	if (err == -ENOSPC && result < 0 && result != -ENOSPC)
 		zswap_reject_compress_fail++;
 	else if (err == -ENOSPC)
 		zswap_reject_compress_poor++;
@@ -131,6 +129,12 @@ static int ssw_zswap_put(struct ssw_zgroup *g, struct page *page, struct zswap_e
 		zswap_reject_alloc_fail++;
 	if (err)
 		return err;
+	to = zpool_map_handle(zpool, entry->handle, ZPOOL_MM_WO);
+	if (len == PAGE_SIZE)
+		memcpy_from_page(to, page, 0, PAGE_SIZE);
+	else
+		memcpy(to, buffer, len);
+	zpool_unmap_handle(zpool, entry->handle);
 	entry->swpentry = page_swap_entry(page);
 	entry->length = len;
 	entry->objcg = g->objcg;
@@ -238,22 +242,52 @@ static void ssw_zgroup_cut(struct ssw_zgroup *g, unsigned int n)
 }
 
 /*
- * Give the pages of a group their places in the pool. @g->nr is how many have one. They come first
- * afterwards. Return 0, or the error of the last one that has none.
+ * Give some pages of a group their places in the pool, whose results and buffers these are. The
+ * first is @page[@at].
  */
-static int ssw_zgroup_compress(struct ssw_zgroup *g, unsigned int nr)
+static int ssw_zgroup_keep(struct ssw_zgroup *g, unsigned int at, unsigned int nr, u8 **buffer,
+			   const int *result)
 {
 	int err = 0;
 
 	for (unsigned int i = 0; i < nr && !(g->whole && err); i++) {
-		int failed = ssw_zswap_put(g, g->page[i], g->entry[g->nr]);
+		int failed = ssw_zswap_put(g, g->page[at + i], g->entry[g->nr], buffer[i],
+					   result[i]);
 
 		if (failed) {
 			err = failed;
 			continue;
 		}
-		swap(g->page[g->nr], g->page[i]);
+		swap(g->page[g->nr], g->page[at + i]);
 		g->nr++;
+	}
+	return err;
+}
+
+/*
+ * Compress the pages of a group, and give them their places in the pool. @g->nr is how many have
+ * one. They come first afterwards. Return 0, or the error of the last one that has none.
+ */
+static int ssw_zgroup_compress(struct ssw_zgroup *g, unsigned int nr)
+{
+	int result[SSW_ZBATCH_MAX], err = 0, failed;
+	unsigned int n;
+
+	for (unsigned int at = 0; at < nr && !(g->whole && err); at += n) {
+		struct crypto_acomp_ctx *ctx = acomp_ctx_get_cpu_lock(g->pool);
+
+		if (ctx->units) {
+			n = nr - at;
+			ssw_zunits_compress(ctx, g->page + at, n, result);
+			failed = ssw_zgroup_keep(g, at, n, ctx->units->buffer, result);
+		} else {
+			/* A fault may wait for this CPU's context: it need not wait for all. */
+			n = 1;
+			result[0] = ssw_zswap_compress(ctx, g->page[at]);
+			failed = ssw_zgroup_keep(g, at, 1, &ctx->buffer, result);
+		}
+		acomp_ctx_put_unlock(ctx);
+		err = failed ?: err;
 	}
 	/* A page without a place has no use for its entry. */
 	if (g->nr < nr)

@@ -105,11 +105,12 @@ static void ssw_zload_free(struct zswap_entry **entry, unsigned int nr)
 static void ssw_zload_group(struct folio **folio, struct zswap_entry **entry, unsigned int nr,
 			    bool late)
 {
+	unsigned long right = ssw_zunits_decompress(folio, entry, nr);
 	unsigned int i, n = 0;
 
 	for (i = 0; i < nr; i++) {
-		/* Who reads it gets an I/O error. The entry stays. */
-		if (zswap_decompress(entry[i], folio[i])) {
+		/* If it fails alone, too, who reads it gets an I/O error. The entry stays. */
+		if (!test_bit(i, &right) && zswap_decompress(entry[i], folio[i])) {
 			folio_unlock(folio[i]);
 			continue;
 		}

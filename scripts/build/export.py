@@ -137,7 +137,8 @@ PIECES = (
      "them. A file in debugfs has a task do so."),
     (6, ("mm/scaleswap/zbatch.c", "mm/scaleswap/zswap-batch.c", "mm/scaleswap/list_lru-batch.c",
          "mm/scaleswap/vmscan-zbatch.c", "mm/scaleswap/zswap-load.c",
-         "mm/scaleswap/Kconfig.zbatch"),
+         "mm/scaleswap/zswap-units.c", "include/crypto/acompress-batch.h",
+         "mm/scaleswap/tests/batchcomp.c", "mm/scaleswap/Kconfig.zbatch"),
      "mm/scaleswap: zswap in batches",
      "zswap stores and loads page by page, and no large folios. Store and load\n"
      "in groups, for which it allocates, charges and takes its locks once."),

@@ -62,7 +62,10 @@ zswap in batches of up to zbatch/store_batch, in pages:
   zbatch/load_late    of these, loaded by a worker, since their task slept
   fallback/zbatch_*   of folios that went to their area: (too many) pages get no shorter (poor),
                       zswap or the memory cgroup was full (limit), no memory;
-                      read one by one, as there was no memory to put them aside (alone)
+                      read one by one, as there was no memory to put them aside (alone), or as they
+                      could not be decompressed with others (unit)
+  zbatch/units        given to compressors that take several, in so many requests; sleeps: times that tasks
+                      slept until these had ended, after zbatch/spin_us microseconds
 """
 
 NUMBERS = ('cpu', 'node', 'device_node', 'pages', 'used', 'priority', 'allocs_home',
@@ -76,7 +79,7 @@ STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
 FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap', 'no_shard',
             'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch',
             'pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed', 'evict_walk',
-            'zbatch_poor', 'zbatch_limit', 'zbatch_no_memory', 'zbatch_alone')
+            'zbatch_poor', 'zbatch_limit', 'zbatch_no_memory', 'zbatch_alone', 'zbatch_unit')
 # This one counts folios, and is about LRU lists.
 NO_SHARD = 'no_shard'
 # These are about reading pages, not about slots.
@@ -94,11 +97,11 @@ CPUS = 'cpus'
 # These are about evictors.
 EVICTORS = ('pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed', 'evict_walk')
 ZBATCH = ('store_batch', 'stored', 'groups', 'raw', 'lanes', 'lane_pages', 'lane_stored', 'load_batch', 'loaded',
-          'load_groups', 'load_late')
+          'load_groups', 'load_late', 'spin_us', 'requests', 'units', 'sleeps')
 # These are about zswap.
-ZSWAP = ('zbatch_poor', 'zbatch_limit', 'zbatch_no_memory', 'zbatch_alone')
+ZSWAP = ('zbatch_poor', 'zbatch_limit', 'zbatch_no_memory', 'zbatch_alone', 'zbatch_unit')
 # How zswap in batches is set
-ZBATCH_SET = ('store_batch', 'load_batch')
+ZBATCH_SET = ('store_batch', 'load_batch', 'spin_us')
 # The only one in there that is a word.
 MODE = 'mode'
 READS = 'reads_'

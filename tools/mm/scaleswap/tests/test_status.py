@@ -240,13 +240,14 @@ class Status(fake.Case):
         status = json.loads(self.works('status --json --replay ' + RECORDING))
         self.assertEqual(status['zbatch'], {'store_batch': 8, 'stored': 4096, 'groups': 512, 'raw': 21,
                                             'lanes': 30, 'lane_pages': 222, 'lane_stored': 200, 'load_batch': 32,
-                                            'loaded': 70, 'load_groups': 10, 'load_late': 6})
+                                            'loaded': 70, 'load_groups': 10, 'load_late': 6,
+                                            'spin_us': 50, 'requests': 20, 'units': 150, 'sleeps': 9})
         out = self.works('status --replay ' + RECORDING)
         part = out[out.index('zswap in batches of up to 8 pages, since boot'):]
         self.assertRegex(part, r'zbatch/stored +4096\n +zbatch/groups +512\n +zbatch/raw +21\n +zbatch/lanes +30\n'
                                 r' +zbatch/lane_pages +222\n +zbatch/lane_stored +200\n'
-                                r' +zbatch/loaded +70\n +zbatch/load_groups +10\n +zbatch/load_late +6\n')
-        self.assertRegex(part, r'zbatch_poor +64\n.*zbatch_limit +32\n.*zbatch_no_memory +16\n.*zbatch_alone +4\n')
+                                r' +zbatch/loaded +70\n +zbatch/load_groups +10\n +zbatch/load_late +6\n.*zbatch/requests +20\n +zbatch/units +150\n +zbatch/sleeps +9\n')
+        self.assertRegex(part, r'zbatch_poor +64\n.*zbatch_limit +32\n.*zbatch_no_memory +16\n.*zbatch_alone +4\n.*zbatch_unit +2\n')
         self.assertEqual(out.count('zbatch_poor'), 1)
         # As long as there were none, there is nothing to say about them.
         with open(RECORDING) as file:

@@ -296,7 +296,7 @@ SSW_BODY(zlane, limits)
 SSW_BODY(zlane, compressors)
 {
 	static const char * const zpool[] = { "zsmalloc", "zbud" };
-	static const char * const name[] = { "lzo", "lzo-rle", "lz4", "zstd", "deflate" };
+	static const char * const name[] = { "lzo", "lzo-rle", "lz4", "zstd", "deflate", "batchcomp" };
 	int gen = 10, tried = 0;
 
 	ssw_pin(0);
