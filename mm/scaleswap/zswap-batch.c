@@ -433,8 +433,10 @@ static bool scaleswap_zswap_store(struct folio *folio)
 		groups++;
 		cond_resched();
 	}
-	if (!err)
+	if (!err) {
 		ssw_zswap_count(objcg, nr);
+		count_mthp_stat(folio_order(folio), MTHP_STAT_ZSWPOUT);
+	}
 	if (g.pool)
 		zswap_pool_put(g.pool);
 	obj_cgroup_put(objcg);

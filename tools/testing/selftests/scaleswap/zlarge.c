@@ -207,12 +207,15 @@ SSW_BODY(zlarge, two_megabytes)
 /* One page in eight may be kept as it is. With one more the folio goes to its area, whole. */
 SSW_BODY(zlarge, some_do_not_get_shorter)
 {
-	long long whole;
+	static const char in_zswap[] = SSW_THP "/hugepages-64kB/stats/zswpout";
 	char *p = ready(_metadata);
+	long long whole, kept;
 	struct counts c;
 
 	p = anew(_metadata, p, RAW, 1);
+	kept = ssw_num(in_zswap);
 	c = out(_metadata, p);
+	EXPECT_EQ(FOLIOS, ssw_num(in_zswap) - kept);
 	EXPECT_EQ(PAGES, c.stored);
 	EXPECT_EQ(FOLIOS * RAW, c.raw);
 	EXPECT_EQ(0, c.poor + c.disk);
@@ -225,6 +228,7 @@ SSW_BODY(zlarge, some_do_not_get_shorter)
 	EXPECT_EQ(PAGES, c.poor);
 	EXPECT_EQ(PAGES, c.disk);
 	EXPECT_EQ(FOLIOS, ssw_num(SSW_THP "/hugepages-64kB/stats/swpout") - whole);
+	EXPECT_EQ(FOLIOS, ssw_num(in_zswap) - kept);
 	EXPECT_EQ(0, wrong(p, RAW + 1, 2));
 }
 
