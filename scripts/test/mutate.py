@@ -746,6 +746,29 @@ MUTANTS = {
     "zload-first-failed": ("mm/scaleswap/zswap-load.c",
                            "		folio[n] = folio[i];\n		entry[n++] = entry[i];", "		n++;",
                            "users/zload.some_fail"),
+    # several pages in one request to a compressor
+    "zunits-not-waited": ("mm/scaleswap/zswap-units.c", "	if (err != -EINPROGRESS)\n		return err;",
+                          "	if (err)\n		return err == -EINPROGRESS ? 0 : err;", "users/zunits.in_one*"),
+    "zunits-never-sleeps": ("mm/scaleswap/zswap-units.c", "		if (!need_resched() &&", "		if (1 || !need_resched() &&",
+                            "users/zunits.sleeps"),
+    "zunits-one-buffer": ("mm/scaleswap/zswap-units.c", "sg_set_buf(&units->out[i], units->buffer[i], PAGE_SIZE);",
+                          "sg_set_buf(&units->out[i], units->buffer[0], PAGE_SIZE);", "users/zunits.in_one*"),
+    "zunits-first-compressed": ("mm/scaleswap/zswap-units.c",
+                                "		result[i] = err ?: acomp_unit_result(&units->out[i]);",
+                                "		result[i] = err ?: acomp_unit_result(&units->out[0]);",
+                                "users/zunits.one_is_not_compressed"),
+    "zunits-first-decompressed": ("mm/scaleswap/zswap-units.c",
+                                  "		if (!err && acomp_unit_result(&units->out[i]) == PAGE_SIZE)",
+                                  "		if (!err && acomp_unit_result(&units->out[0]) == PAGE_SIZE)",
+                                  "users/zunits.one_is_not_decompressed"),
+    "zunits-not-alone": ("mm/scaleswap/zswap-load.c",
+                         "		if (!test_bit(i, &right) && zswap_decompress(entry[i], folio[i])) {",
+                         "		if (!test_bit(i, &right)) {", "users/zunits.one_is_not_decompressed"),
+    "zunits-nobody-locks": ("mm/scaleswap/zswap-units.c",
+                            "	err = ssw_zunits_wait(ctx, crypto_acomp_decompress(ctx->req));",
+                            "	mutex_unlock(&ctx->mutex);\n"
+                            "	err = ssw_zunits_wait(ctx, crypto_acomp_decompress(ctx->req));\n"
+                            "	mutex_lock(&ctx->mutex);", "users/zunits.cpu_goes_offline"),
     # pages moved for the same accesses
     "fault-ahead-by-slot": ("mm/scaleswap/fault.c",
                             "	folio = vma_readahead ? vma_readahead(entry, gfp, mpol, ilx, vmf) :\n"
