@@ -69,18 +69,24 @@ static void scaleswap_zswap_read_raw(const struct zswap_entry *entry, struct fol
 	zpool_unmap_handle(zpool, entry->handle);
 }
 
-/* Whether limits let more be stored */
-static bool ssw_zswap_allowed(struct obj_cgroup *objcg)
+/*
+ * How many of @nr pages limits let be stored. At the memcg's limit an older page has to be written
+ * back for each. So the list is walked once for each, as if they came one by one: a walk that writes
+ * nothing back makes an entry older, and without such walks none ever would be.
+ */
+static unsigned int ssw_zswap_allowed(struct obj_cgroup *objcg, unsigned int nr)
 {
+	unsigned int allowed = nr;
+
 	if (objcg && !obj_cgroup_may_zswap(objcg)) {
 		struct mem_cgroup *memcg = get_mem_cgroup_from_objcg(objcg);
-		int err = shrink_memcg(memcg);
 
+		allowed = 0;
+		for (unsigned int i = 0; i < nr; i++)
+			allowed += !shrink_memcg(memcg);
 		mem_cgroup_put(memcg);
-		if (err)
-			return false;
 	}
-	return !zswap_check_limits();
+	return !allowed || zswap_check_limits() ? 0 : allowed;
 }
 
 /* Compress a page into @ctx's buffer. Return its length, or an error. */
@@ -303,19 +309,21 @@ static int ssw_zgroup_compress(struct ssw_zgroup *g, unsigned int nr)
  */
 static int ssw_zgroup_try(struct ssw_zgroup *g)
 {
-	unsigned int n, nr = g->nr;
-	int err;
+	unsigned int n, nr = ssw_zswap_allowed(g->objcg, g->nr);
+	int err = nr < g->nr ? -EDQUOT : 0;
 
+	if (err && g->whole)
+		nr = 0;
 	g->nr = 0;
 	g->bytes = 0;
 	g->nr_raw = 0;
-	if (!ssw_zswap_allowed(g->objcg))
-		return -EDQUOT;
+	if (!nr)
+		return err;
 	if (!kmem_cache_alloc_bulk(zswap_entry_cache, GFP_KERNEL, nr, (void **)g->entry)) {
 		zswap_reject_kmemcache_fail++;
 		return -ENOMEM;
 	}
-	err = ssw_zgroup_compress(g, nr);
+	err = ssw_zgroup_compress(g, nr) ?: err;
 	if (!g->nr)
 		return err;
 	ssw_zgroup_get(g);

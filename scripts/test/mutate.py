@@ -724,6 +724,8 @@ MUTANTS = {
                         "	if (!scaleswap_zbatch_on() || lane->nr < 8)", "users/zlane.stored*"),
     "zlane-total": ("mm/scaleswap/zswap-batch.c", "	count_vm_events(SCALESWAP_ZSWAP_STORED, nr);\n", "",
                     "users/zlane.told"),
+    "zlane-passed-over-once": ("mm/scaleswap/zswap-batch.c", "		for (unsigned int i = 0; i < nr; i++)\n			allowed",
+                               "		for (unsigned int i = 0; i < 1; i++)\n			allowed", "users/zlane.makes_room"),
     # loads of readahead from zswap
     "zload-kept-in-tree": ("mm/scaleswap/zswap-load.c", "			xas_store(&xas, NULL);", "			;",
                            "users/zload.in_groups"),

@@ -292,6 +292,41 @@ SSW_BODY(zlane, limits)
 	ssw_cgroup_set("ssw", "memory.zswap.writeback", 1);
 }
 
+/*
+ * At its limit a group has older pages written back for what it swaps out: one in, one out, once
+ * each of the older ones was passed over.
+ */
+SSW_BODY(zlane, makes_room)
+{
+	static const char zswpwb[] = "zswpwb";
+	char *p[4];
+	long long back, limited;
+	struct counts c;
+
+	ssw_pin(0);
+	p[0] = pages_of(_metadata, 0, 1);
+	c = out(p[0]);
+	ASSERT_EQ(PAGES, c.stored);
+	ASSERT_EQ(0, ssw_cgroup_set("ssw", "memory.zswap.max", ssw_cgroup_stat("ssw", "zswap") / 2));
+	back = ssw_cgroup_stat("ssw", zswpwb);
+	limited = ssw_stat("fallback/zbatch_limit");
+	for (int i = 1; i < 4; i++) {
+		p[i] = pages_of(_metadata, 0, i + 1);
+		c = out(p[i]);
+		TH_LOG("%lld of %d pages stored, %lld written back until then", c.stored, PAGES,
+		       ssw_cgroup_stat("ssw", zswpwb) - back);
+	}
+	back = ssw_cgroup_stat("ssw", zswpwb) - back;
+	limited = ssw_stat("fallback/zbatch_limit") - limited;
+	/* There were as many pages as it takes to pass each over twice. */
+	EXPECT_LT(PAGES / 2, back);
+	EXPECT_LT(0, limited);
+	ssw_cgroup_set("ssw", "memory.zswap.max", -1);
+	ssw_evict("ssw");
+	for (int i = 0; i < 4; i++)
+		EXPECT_EQ(0, wrong(p[i], 0, i + 1));
+}
+
 /* Each compressor and each pool */
 SSW_BODY(zlane, compressors)
 {
