@@ -71,8 +71,8 @@ static void scaleswap_zswap_read_raw(const struct zswap_entry *entry, struct fol
 
 /*
  * How many of @nr pages limits let be stored. At the memcg's limit an older page has to be written
- * back for each. So the list is walked once for each, as if they came one by one: a walk that writes
- * nothing back makes an entry older, and without such walks none ever would be.
+ * back for each. So the list is walked once for each, as if they came one by one: a walk that
+ * writes nothing back makes an entry older, and without such walks none ever would be.
  */
 static unsigned int ssw_zswap_allowed(struct obj_cgroup *objcg, unsigned int nr)
 {

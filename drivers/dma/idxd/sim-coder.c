@@ -595,11 +595,11 @@ static int block(struct in *in, const struct sim_inflate *state)
 			err = copy(in, state, sym);
 			if (err)
 				return err;
-		} else if (buf->len == buf->room) {
-			return -ENOSPC;
-		} else {
-			buf->dst[buf->len++] = sym;
+			continue;
 		}
+		if (buf->len == buf->room)
+			return -ENOSPC;
+		buf->dst[buf->len++] = sym;
 	}
 }
 

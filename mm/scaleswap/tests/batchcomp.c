@@ -61,7 +61,7 @@ MODULE_PARM_DESC(largest, "units in the largest of these");
  * @room: for what @soft compresses, which does not look how much there is
  */
 struct batchcomp {
-	struct mutex lock;
+	struct mutex lock;	/* of @req and @room */
 	struct crypto_acomp *soft;
 	struct acomp_req *req;
 	u8 *room;

@@ -300,14 +300,15 @@ SSW_BODY(zlane, makes_room)
 {
 	static const char zswpwb[] = "zswpwb";
 	char *p[4];
-	long long back, limited;
+	long long half, back, limited;
 	struct counts c;
 
 	ssw_pin(0);
 	p[0] = pages_of(_metadata, 0, 1);
 	c = out(p[0]);
 	ASSERT_EQ(PAGES, c.stored);
-	ASSERT_EQ(0, ssw_cgroup_set("ssw", "memory.zswap.max", ssw_cgroup_stat("ssw", "zswap") / 2));
+	half = ssw_cgroup_stat("ssw", "zswap") / 2;
+	ASSERT_EQ(0, ssw_cgroup_set("ssw", "memory.zswap.max", half));
 	back = ssw_cgroup_stat("ssw", zswpwb);
 	limited = ssw_stat("fallback/zbatch_limit");
 	for (int i = 1; i < 4; i++) {
@@ -331,7 +332,9 @@ SSW_BODY(zlane, makes_room)
 SSW_BODY(zlane, compressors)
 {
 	static const char * const zpool[] = { "zsmalloc", "zbud" };
-	static const char * const name[] = { "lzo", "lzo-rle", "lz4", "zstd", "deflate", "batchcomp" };
+	static const char * const name[] = {
+		"lzo", "lzo-rle", "lz4", "zstd", "deflate", "batchcomp"
+	};
 	int gen = 10, tried = 0;
 
 	ssw_pin(0);

@@ -285,7 +285,9 @@ SSW_BODY(zlarge, limits)
 SSW_BODY(zlarge, compressors)
 {
 	static const char * const zpool[] = { "zsmalloc", "zbud" };
-	static const char * const name[] = { "lzo", "lzo-rle", "lz4", "zstd", "deflate", "batchcomp" };
+	static const char * const name[] = {
+		"lzo", "lzo-rle", "lz4", "zstd", "deflate", "batchcomp"
+	};
 	char *p = ready(_metadata);
 	int gen = 10, tried = 0;
 
