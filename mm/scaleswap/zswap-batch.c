@@ -283,6 +283,7 @@ static int ssw_zgroup_compress(struct ssw_zgroup *g, unsigned int nr)
 		struct crypto_acomp_ctx *ctx = acomp_ctx_get_cpu_lock(g->pool);
 
 		if (ctx->units) {
+			/* All that is left: another CPU's driver may have taken single pages. */
 			n = nr - at;
 			ssw_zunits_compress(ctx, g->page + at, n, result);
 			failed = ssw_zgroup_keep(g, at, n, ctx->units->buffer, result);

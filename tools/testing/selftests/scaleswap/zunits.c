@@ -289,6 +289,7 @@ static pid_t swaps(int cpu, int rounds)
 /* A CPU goes offline while tasks wait for batches that they gave to its context. */
 SSW_BODY(zunits, cpu_goes_offline)
 {
+	struct counts c = counts();
 	cpu_set_t online;
 	pid_t pid[4];
 	int cpus, last;
@@ -310,11 +311,15 @@ SSW_BODY(zunits, cpu_goes_offline)
 	for (int i = 0; i < 4; i++)
 		EXPECT_EQ(0, ssw_join(pid[i]));
 	EXPECT_EQ(0, ssw_num(COUNTS "stored_pages"));
+	c = since(c);
+	EXPECT_LT(PAGES, c.units);
+	EXPECT_LT(0, c.slept);
 }
 
 /* Several processes, and another compressor meanwhile: entries of both pools come back right. */
 SSW_BODY(zunits, another_compressor_meanwhile)
 {
+	struct counts c = counts();
 	cpu_set_t online;
 	pid_t pid[4];
 	int cpus;
@@ -330,6 +335,10 @@ SSW_BODY(zunits, another_compressor_meanwhile)
 	for (int i = 0; i < 4; i++)
 		EXPECT_EQ(0, ssw_join(pid[i]));
 	EXPECT_EQ(0, ssw_num(COUNTS "stored_pages"));
+	c = since(c);
+	/* Some with the one, and some with the other */
+	EXPECT_LT(0, c.units);
+	EXPECT_LT(c.units, c.stored + c.loaded);
 }
 
 TEST_HARNESS_MAIN
