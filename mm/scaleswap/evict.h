@@ -220,7 +220,7 @@ void ssw_evict_drain(struct scaleswap_pipe *pipe);
 
 /* How long an allocation waits for evictors, in milliseconds: at first, and at most */
 #define SSW_EVICT_WAIT_MS	200
-#define SSW_EVICT_WAIT_MS_MAX	10000
+#define SSW_EVICT_WAIT_MS_MAX	60000
 
 /**
  * struct ssw_evict_wait - what a task waits for

@@ -869,7 +869,7 @@ SSW_BODY(evict, held_is_waited_for)
 	NEED_DELAY("1000");
 	ASSERT_EQ(0, ssw_areas_on(&areas, 8192, SSW_MANY));
 	ASSERT_EQ(0, cg_make(GROUP));
-	ASSERT_EQ(0, ssw_write(EVICT "wait_ms", "10000"));
+	ASSERT_EQ(0, ssw_write(EVICT "wait_ms", "60000"));
 	m = member_start(GROUP, 1, pages, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(what); i++) {
 		bool limit = strcmp(what[i], "memory.reclaim");

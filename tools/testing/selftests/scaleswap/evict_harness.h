@@ -15,7 +15,7 @@
 #define EVICT	SSW_SYS "/evict/"
 #define PAUSE	"/sys/kernel/debug/scaleswap/evict_pause"
 /* The longest wait that can be set; no test is to depend on how fast its host is. */
-#define PATIENT	"10000"
+#define PATIENT	"60000"
 
 static inline void put_in(const char *path, long long value)
 {

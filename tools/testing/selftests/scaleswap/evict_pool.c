@@ -978,7 +978,7 @@ SSW_TEST_F(evict_pool, bad_input)
 	static const char * const bad[][2] = {
 		{ "threads", "65" }, { "threads", "-1" }, { "threads", "x" },
 		{ "batch", "0" }, { "batch", "257" }, { "batch", "x" },
-		{ "wait_ms", "0" }, { "wait_ms", "10001" }, { "wait_ms", "1 2" },
+		{ "wait_ms", "0" }, { "wait_ms", "60001" }, { "wait_ms", "1 2" },
 		{ "cpus", "x" }, { "cpus", "9999" }, { "cpus", "2-1" },
 		{ "circulate", "2" }, { "circulate", "x" },
 	};
