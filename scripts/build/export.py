@@ -143,10 +143,16 @@ PIECES = (
      "zswap stores and loads page by page, and no large folios. Store and load\n"
      "in groups, for which it allocates, charges and takes its locks once."),
     (6, ("drivers/dma/idxd/",),
-     "dmaengine: idxd: the coder of a simulated device",
-     "No machine with IAA is at hand. Have a compressor and a decompressor that\n"
-     "work as the device does, for a device that is simulated. The test in\n"
-     "tools/testing/scaleswap compares them with zlib."),
+     "dmaengine: idxd: a simulated device",
+     "No machine with IAA is at hand. Have registers, commands, interrupts and\n"
+     "engines as a device has them, and a compressor and a decompressor that\n"
+     "work as it does; the test in tools/testing/scaleswap compares these with\n"
+     "zlib. Nothing uses them yet."),
+    (6, ("drivers/crypto/intel/iaa/",),
+     "crypto: iaa: a driver that takes several units in one request",
+     "Submit all units of a request before the first is waited for, end each\n"
+     "whatever the device does, and decompress in software what it does not.\n"
+     "Nothing compiles it yet."),
     (9, ("tools/mm/",),
      "tools/mm: add the scaleswap tool",
      "Set up one swap area a core, show how they are used, take them down."),
