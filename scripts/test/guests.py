@@ -51,6 +51,9 @@ GUESTS = {
     # the area of a drive that it removes stays, and takes pages that never get out
     "fault": dict(cpus=4, nodes=1, append="scaleswap=on nvme.poll_queues=2 "
                   "brd.rd_nr=1 brd.rd_size=16384", debug=dict(mem=1280), tests="io fault moved fault_device"),
+    # two PCI functions: one is a simulated IAA device
+    "iaa": dict(cpus=4, nodes=1, append="scaleswap=on idxd.sim=0000:00:10.0",
+                qemu="-device e1000e,addr=0x10 -device e1000e,addr=0x11", tests="iaa"),
     # none of either
     "nopoll": dict(cpus=4, nodes=1, append="scaleswap=on nvme.swap_queues=0 nvme.poll_queues=0",
                    tests="fault:tunables fault:critical_first_by_interrupt fault:without_queues"),

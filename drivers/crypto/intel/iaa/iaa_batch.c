@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * IAA driver with requests of several units: what happens to requests. See iaa_batch.h
+ *
+ * Who has submitted a request polls until all units have ended. No interrupt is used, and nobody
+ * else looks at the request, so nothing of it is locked.
+ *
+ * 1. A unit that a device has ends by its status, or as its queue was aborted, or its device
+ *    stopped: never by the clock alone. Until then its pages are mapped, and its descriptor is
+ *    taken, as the device may write.
+ * 2. Nothing is submitted while an abort is under way (iaa_srcu). So what has the epoch of before
+ *    does not get to the device after it.
+ * 3. A status is read before what else the device writes (dma_rmb()), and pages are unmapped
+ *    before anybody looks at them: there may be bounce buffers.
+ */
+#include <crypto/internal/acompress.h>
+#include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/jiffies.h>
+
+#include "iaa_batch.h"
+#include "iaa_crypto_stats.h"
+
+/* How a task waits for a request without units, in us: it spins so long, then sleeps */
+#define IAA_SPIN_US	50
+
+/* The device writes what is compressed, and reads it again if that is verified. */
+static enum dma_data_direction iaa_dst_direction(const struct iaa_req *ir)
+{
+	return ir->verify ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE;
+}
+
+static void iaa_unmap(const struct iaa_req *ir, const struct iaa_slot *slot)
+{
+	struct device *dev = iaa_queue_dev(ir->queue);
+
+	dma_unmap_page(dev, slot->dst_dma, slot->dst->length, iaa_dst_direction(ir));
+	dma_unmap_page(dev, slot->src_dma, slot->src->length, DMA_TO_DEVICE);
+}
+
+static int iaa_map(const struct iaa_req *ir, struct iaa_slot *slot)
+{
+	struct device *dev = iaa_queue_dev(ir->queue);
+
+	slot->src_dma = dma_map_page(dev, sg_page(slot->src), slot->src->offset, slot->src->length,
+				     DMA_TO_DEVICE);
+	if (dma_mapping_error(dev, slot->src_dma))
+		return -EIO;
+	slot->dst_dma = dma_map_page(dev, sg_page(slot->dst), slot->dst->offset, slot->dst->length,
+				     iaa_dst_direction(ir));
+	if (!dma_mapping_error(dev, slot->dst_dma))
+		return 0;
+	dma_unmap_page(dev, slot->src_dma, slot->src->length, DMA_TO_DEVICE);
+	return -EIO;
+}
+
+/* Fill in a unit's descriptor. */
+static void iaa_describe(const struct iaa_req *ir, struct iaa_slot *slot)
+{
+	const struct iaa_device_compression_mode *mode =
+		ir->queue->iaa.iaa_device->compression_modes[ir->mode];
+	struct iax_hw_desc *hw = slot->desc->iax_hw;
+
+	hw->flags = IDXD_OP_FLAG_CRAV | IDXD_OP_FLAG_RCR | IDXD_OP_FLAG_CC;
+	hw->completion_addr = slot->desc->compl_dma;
+	if (slot->verify) {
+		/* The output is where the input was, and is not written. */
+		hw->opcode = IAX_OPCODE_DECOMPRESS;
+		hw->decompr_flags = IAA_DECOMP_FLAGS | IAA_DECOMP_SUPPRESS_OUTPUT;
+		hw->src1_addr = slot->dst_dma;
+		hw->src1_size = slot->len;
+		hw->dst_addr = slot->src_dma;
+		hw->max_dst_size = slot->src->length;
+		return;
+	}
+	hw->src1_addr = slot->src_dma;
+	hw->src1_size = slot->src->length;
+	hw->dst_addr = slot->dst_dma;
+	hw->max_dst_size = slot->dst->length;
+	if (!ir->compress) {
+		hw->opcode = IAX_OPCODE_DECOMPRESS;
+		hw->decompr_flags = IAA_DECOMP_FLAGS;
+		return;
+	}
+	hw->opcode = IAX_OPCODE_COMPRESS;
+	hw->compr_flags = IAA_COMP_FLAGS;
+	if (mode) {
+		hw->flags |= IDXD_OP_FLAG_RD_SRC2_AECS;
+		hw->src2_addr = mode->aecs_comp_table_dma_addr;
+		hw->src2_size = sizeof(*mode->aecs_comp_table);
+	} else {
+		hw->compr_flags |= IAA_COMP_MADE;
+	}
+}
+
+/* Give a unit that has a descriptor to the device. */
+static int iaa_send(const struct iaa_req *ir, struct iaa_slot *slot)
+{
+	int err;
+
+	iaa_describe(ir, slot);
+	slot->began = jiffies;
+	slot->epoch = READ_ONCE(ir->queue->epoch);
+	err = idxd_submit_desc(ir->queue->iaa.wq, slot->desc);
+	if (!err)
+		slot->state = IAA_SUBMITTED;
+	return err;
+}
+
+static void iaa_count_call(const struct iaa_req *ir)
+{
+	struct idxd_wq *wq = ir->queue->iaa.wq;
+
+	if (ir->compress) {
+		update_total_comp_calls();
+		update_wq_comp_calls(wq);
+	} else {
+		update_total_decomp_calls();
+		update_wq_decomp_calls(wq);
+	}
+}
+
+/*
+ * Submit a unit. Return 0, -EAGAIN if it has to wait, or another error: it is not to be tried again.
+ * Units that wait hold nothing that others wait for.
+ */
+static int iaa_start(const struct iaa_req *ir, struct iaa_slot *slot)
+{
+	struct idxd_wq *wq;
+	int err;
+
+	if (!ir->queue || !iaa_queue_is_on(ir->queue))
+		return -ENODEV;
+	if (READ_ONCE(ir->queue->aborting))
+		return -EAGAIN;
+	wq = ir->queue->iaa.wq;
+	slot->desc = idxd_alloc_desc(wq, IDXD_OP_NONBLOCK);
+	if (IS_ERR(slot->desc))
+		return PTR_ERR(slot->desc);
+	err = iaa_map(ir, slot);
+	if (err)
+		goto free;
+	err = iaa_send(ir, slot);
+	if (err)
+		goto unmap;
+	iaa_count_call(ir);
+	return 0;
+unmap:
+	iaa_unmap(ir, slot);
+free:
+	idxd_free_desc(wq, slot->desc);
+	/* Only that there is no descriptor is worth waiting for. */
+	return err == -EAGAIN ? -EIO : err;
+}
+
+/* A unit has ended. */
+static void iaa_end(struct iaa_req *ir, struct iaa_slot *slot, int result)
+{
+	slot->dst->length = result;
+	slot->state = IAA_FREE;
+	ir->busy--;
+}
+
+/* No device compresses or decompresses a unit. */
+static void iaa_give_up(struct iaa_req *ir, struct iaa_slot *slot, int err)
+{
+	if (ir->compress)
+		iaa_end(ir, slot, err);
+	else
+		slot->state = IAA_SOFTWARE;
+}
+
+/* A device has ended a unit that has to be verified: submit that. Return false if that fails. */
+static bool iaa_verify(const struct iaa_req *ir, struct iaa_slot *slot)
+{
+	struct idxd_desc *desc = slot->desc;
+
+	slot->len = desc->iax_completion->output_size;
+	slot->crc = desc->iax_completion->crc;
+	slot->verify = true;
+	memset(desc->hw, 0, sizeof(*desc->hw));
+	memset(desc->iax_completion, 0, sizeof(*desc->iax_completion));
+	return !iaa_send(ir, slot);
+}
+
+/* What a status says of a unit: its length, or an error */
+static int iaa_result(const struct iaa_req *ir, const struct iaa_slot *slot)
+{
+	const struct iax_completion_record *record = slot->desc->iax_completion;
+
+	if (slot->verify) {
+		if (record->status == IAX_COMP_SUCCESS && record->crc == slot->crc &&
+		    record->output_size == slot->src->length)
+			return slot->len;
+		update_completion_einval_errs();
+		return -EIO;
+	}
+	if (record->status == IAX_COMP_SUCCESS) {
+		/* It got no shorter: the contract of units. */
+		if (ir->compress && slot->src != &ir->in &&
+		    record->output_size >= slot->src->length)
+			return -ENOSPC;
+		return record->output_size;
+	}
+	if (ir->compress && record->status == IAA_ANALYTICS_ERROR &&
+	    record->error_code == IAA_ERROR_COMP_BUF_OVERFLOW) {
+		update_completion_comp_buf_overflow_errs();
+		return -ENOSPC;
+	}
+	update_completion_einval_errs();
+	return -EIO;
+}
+
+/* A unit is not with a device any more; @ended: it has a status. */
+static void iaa_retire(struct iaa_req *ir, struct iaa_slot *slot, bool ended)
+{
+	struct idxd_wq *wq = ir->queue->iaa.wq;
+	int result = -EIO;
+
+	if (ended) {
+		/* Pairs with the device's writing the status last. */
+		dma_rmb();
+		result = iaa_result(ir, slot);
+		if (result >= 0 && ir->verify && !slot->verify) {
+			if (iaa_verify(ir, slot))
+				return;
+			result = -EIO;
+		}
+	}
+	iaa_unmap(ir, slot);
+	idxd_free_desc(wq, slot->desc);
+	slot->desc = NULL;
+	if (result < 0) {
+		iaa_give_up(ir, slot, result);
+		return;
+	}
+	if (ir->compress) {
+		update_total_comp_bytes_out(result);
+		update_wq_comp_bytes(wq, result);
+	} else {
+		update_total_decomp_bytes_in(slot->src->length);
+		update_wq_decomp_bytes(wq, slot->src->length);
+	}
+	iaa_end(ir, slot, result);
+}
+
+/* Look whether a device has ended a unit. */
+static void iaa_look(struct iaa_req *ir, struct iaa_slot *slot)
+{
+	const struct iax_completion_record *record = slot->desc->iax_completion;
+	struct iaa_queue *queue = ir->queue;
+	bool gone;
+
+	if (record->status) {
+		iaa_retire(ir, slot, true);
+		return;
+	}
+	/* Pairs with iaa_abort_work(): what has ended before the abort has its status. */
+	gone = smp_load_acquire(&queue->epoch) != slot->epoch;
+	if (!gone && !iaa_queue_is_on(queue)) {
+		/* The driver has seen the device stop, and so its last writes. */
+		smp_rmb();
+		gone = true;
+	}
+	if (gone)
+		iaa_retire(ir, slot, record->status);
+	else if (time_after(jiffies, slot->began + msecs_to_jiffies(IAA_ABORT_MS)))
+		iaa_queue_abort(queue);
+}
+
+/* Submit a unit that has waited, or will have to. */
+static void iaa_try(struct iaa_req *ir, struct iaa_slot *slot)
+{
+	int err = iaa_start(ir, slot);
+
+	if (!err)
+		return;
+	if (err == -EAGAIN &&
+	    time_before(jiffies, slot->began + 2 * msecs_to_jiffies(IAA_ABORT_MS)))
+		return;
+	iaa_give_up(ir, slot, err == -EAGAIN ? -EBUSY : err);
+}
+
+static void iaa_soft(struct iaa_req *ir, struct iaa_slot *slot)
+{
+	int result = iaa_inflate(slot->src, slot->dst);
+
+	if (result == -EAGAIN)
+		return;
+	update_total_sw_decomp_calls();
+	iaa_end(ir, slot, result < 0 ? -EIO : result);
+}
+
+/* Take units that have no slot, as far as there are slots. */
+static void iaa_take(struct iaa_req *ir)
+{
+	for (unsigned int i = 0; i < IAA_UNITS && ir->left; i++) {
+		struct iaa_slot *slot = &ir->slot[i];
+
+		if (slot->state != IAA_FREE)
+			continue;
+		*slot = (struct iaa_slot){
+			.state = IAA_WAITS, .src = ir->src, .dst = ir->dst, .began = jiffies,
+		};
+		ir->busy++;
+		if (--ir->left) {
+			ir->src = sg_next(ir->src);
+			ir->dst = sg_next(ir->dst);
+		}
+		iaa_try(ir, slot);
+	}
+}
+
+/* Look at all units. Return false if some have not ended. */
+static bool iaa_advance(struct iaa_req *ir)
+{
+	int idx = srcu_read_lock(&iaa_srcu);
+
+	for (unsigned int i = 0; i < IAA_UNITS; i++) {
+		struct iaa_slot *slot = &ir->slot[i];
+
+		if (slot->state == IAA_SUBMITTED)
+			iaa_look(ir, slot);
+		else if (slot->state == IAA_WAITS)
+			iaa_try(ir, slot);
+		if (slot->state == IAA_SOFTWARE)
+			iaa_soft(ir, slot);
+	}
+	iaa_take(ir);
+	srcu_read_unlock(&iaa_srcu, idx);
+	if (ir->busy || ir->left)
+		return false;
+	if (ir->queue)
+		percpu_ref_put(&ir->queue->users);
+	ir->queue = NULL;
+	return true;
+}
+
+/* Begin with a request of @nr units. */
+static int iaa_begin(struct iaa_req *ir, struct acomp_req *req, unsigned int nr, bool compress)
+{
+	int idx;
+
+	ir->queue = iaa_queue_get();
+	/* What cannot be compressed goes elsewhere. What was compressed has to be read. */
+	if (!ir->queue && compress)
+		return -ENODEV;
+	ir->mode = ((struct iaa_compression_ctx *)
+		    acomp_tfm_ctx(crypto_acomp_reqtfm(req)))->mode;
+	ir->compress = compress;
+	ir->verify = compress && iaa_verify_compress;
+	ir->left = nr;
+	ir->busy = 0;
+	for (unsigned int i = 0; i < IAA_UNITS; i++)
+		ir->slot[i].state = IAA_FREE;
+	idx = srcu_read_lock(&iaa_srcu);
+	iaa_take(ir);
+	srcu_read_unlock(&iaa_srcu, idx);
+	return 0;
+}
+
+/* A request without units: one that is waited for. */
+static int iaa_one(struct acomp_req *req, bool compress)
+{
+	struct iaa_req *ir = acomp_request_ctx(req);
+	ktime_t start;
+	int err, len;
+
+	might_sleep();
+	/* One piece of memory each, as the device has one address for each. */
+	if (sg_nents_for_len(req->src, req->slen) != 1 ||
+	    sg_nents_for_len(req->dst, req->dlen) != 1)
+		return -EINVAL;
+	sg_init_table(&ir->in, 1);
+	sg_init_table(&ir->out, 1);
+	sg_set_page(&ir->in, sg_page(req->src), req->slen, req->src->offset);
+	sg_set_page(&ir->out, sg_page(req->dst), req->dlen, req->dst->offset);
+	ir->src = &ir->in;
+	ir->dst = &ir->out;
+	err = iaa_begin(ir, req, 1, compress);
+	if (err)
+		return err;
+	start = ktime_get();
+	while (!iaa_advance(ir)) {
+		if (!need_resched() && ktime_us_delta(ktime_get(), start) < IAA_SPIN_US)
+			cpu_relax();
+		else
+			usleep_range(IAA_SPIN_US, 2 * IAA_SPIN_US);
+	}
+	len = acomp_unit_result(&ir->out);
+	if (len < 0)
+		return len;
+	req->dlen = len;
+	return 0;
+}
+
+static int iaa_submit(struct acomp_req *req, bool compress)
+{
+	struct iaa_req *ir = acomp_request_ctx(req);
+	int nr, err;
+
+	if (!req->src || !req->dst || !req->slen)
+		return -EINVAL;
+	if (!req->unit_size)
+		return iaa_one(req, compress);
+	nr = sg_nents(req->src);
+	if (nr != sg_nents(req->dst))
+		return -EINVAL;
+	ir->src = req->src;
+	ir->dst = req->dst;
+	err = iaa_begin(ir, req, nr, compress);
+	return err ?: -EINPROGRESS;
+}
+
+/**
+ * iaa_compress - compress
+ * @req: a request, with or without units
+ *
+ * Context: task; may sleep if @req has no units.
+ * Return: what acompress-batch.h says. Without units, 0 if it is compressed. -ENODEV if there is no
+ * device, -ENOSPC if there is not enough room, -EIO if a device has failed or lost it, or the result
+ * is wrong; -EBUSY if all descriptors were taken for long.
+ */
+int iaa_compress(struct acomp_req *req)
+{
+	return iaa_submit(req, true);
+}
+
+/**
+ * iaa_decompress - decompress, by a device if there is one
+ * @req: a request, with or without units
+ *
+ * Context: task; may sleep if @req has no units.
+ * Return: what acompress-batch.h says. Without units, 0 if it is decompressed, -EIO if it is not
+ * valid.
+ */
+int iaa_decompress(struct acomp_req *req)
+{
+	return iaa_submit(req, false);
+}
+
+/**
+ * iaa_poll - look for units that have ended
+ * @req: a request with units that was submitted
+ *
+ * Context: who has submitted it; does not sleep.
+ * Return: 0 if all have ended, or -EAGAIN.
+ */
+int iaa_poll(struct acomp_req *req)
+{
+	if (!iaa_advance(acomp_request_ctx(req)))
+		return -EAGAIN;
+	acomp_request_complete(req, 0);
+	return 0;
+}

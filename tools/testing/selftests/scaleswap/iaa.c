@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * zswap on IAA devices: pages are right whatever the devices do. The devices are simulated, of PCI
+ * functions in idxd.sim=; the drivers are those of real ones.
+ */
+#include <dirent.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "cg_util.h"
+#include "zbatch_harness.h"
+
+#define SIM	"/sys/module/idxd/parameters/sim"
+#define PCI	"/sys/bus/pci/devices/"
+#define DSA	"/sys/bus/dsa/"
+#define CRYPTO	DSA "drivers/crypto/"
+#define STATS	"/sys/kernel/debug/iaa_crypto/global_stats"
+#define CLUSTER	"/proc/sys/vm/page-cluster"
+
+#define PAGES	512
+#define UNITS	8
+#define ENGINES	8
+
+/* The device: its PCI function, its number in the driver's names, and its directory in debugfs */
+static char fn[16], dir[64];
+static int nr;
+
+FIXTURE(iaa) { struct zswap_was zswap; struct ssw_areas areas; long long cluster; };
+
+static int put(const char *base, const char *file, const char *val)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s%s", base, file);
+	return ssw_write(path, val);
+}
+
+static long long get(const char *file)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s%s", dir, file);
+	return ssw_num(path);
+}
+
+/* A number of the driver's statistics */
+static long long stat_of(const char *name)
+{
+	FILE *f = fopen(STATS, "re");
+	long long val = -1;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char *at = strstr(line, name);
+
+		if (at)
+			val = atoll(at + strlen(name) + 1);
+	}
+	if (f)
+		fclose(f);
+	return val;
+}
+
+/* The number that the driver has given the function: N of iaxN */
+static int number_of(void)
+{
+	char path[64];
+	struct dirent *d;
+	int n = -1;
+	DIR *at;
+
+	snprintf(path, sizeof(path), PCI "%s", fn);
+	at = opendir(path);
+	while (at && (d = readdir(at)))
+		if (sscanf(d->d_name, "iax%d", &n) == 1)
+			break;
+	if (at)
+		closedir(at);
+	return n;
+}
+
+static int bind_to(const char *driver, const char *what, bool on)
+{
+	return put(driver, on ? "bind" : "unbind", what);
+}
+
+static char *name_of(const char *format, int id)
+{
+	static char name[4][32];
+	static int i;
+
+	i = (i + 1) % 4;
+	snprintf(name[i], sizeof(name[i]), format, nr, id);
+	return name[i];
+}
+
+#define WQ	name_of("wq%d.%d", 0)
+#define IAX	name_of("iax%d", 0)
+
+/* Have the driver let go of the device, as far as it has it. */
+static void dev_down(void)
+{
+	bind_to(CRYPTO, WQ, false);
+	bind_to(DSA "drivers/idxd/", IAX, false);
+}
+
+/* Configure the device: one queue of so many descriptors, and so many engines. */
+static int dev_up(const char *size, int engines)
+{
+	static const char * const set[][2] = {
+		{ "group_id", "0" }, { "mode", "dedicated" }, { "size", NULL }, { "type", "kernel" },
+		{ "driver_name", "crypto" }, { "name", "iaa" }, { "priority", "10" },
+	};
+	char base[64];
+	int err = 0;
+
+	for (size_t i = 0; !err && i < ARRAY_SIZE(set); i++) {
+		snprintf(base, sizeof(base), DSA "devices/%s/", WQ);
+		err = put(base, set[i][0], set[i][1] ?: size);
+	}
+	for (int i = 0; !err && i < engines; i++) {
+		snprintf(base, sizeof(base), DSA "devices/%s/", name_of("engine%d.%d", i));
+		err = put(base, "group_id", "0");
+	}
+	return err ?: bind_to(DSA "drivers/idxd/", IAX, true) ?: bind_to(CRYPTO, WQ, true);
+}
+
+/* A new device, with nothing of what was done to the old one. Return NULL, or why there is none. */
+static const char *dev_anew(const char *size, int engines)
+{
+	char base[64];
+
+	if (ssw_read(SIM, fn, sizeof(fn)) < 12)
+		return "no idxd.sim=, or a kernel without CONFIG_INTEL_IDXD_SIM";
+	fn[12] = '\0';
+	snprintf(dir, sizeof(dir), "/sys/kernel/debug/idxd_sim/%s/", fn);
+	snprintf(base, sizeof(base), PCI "%s/", fn);
+	if (put(base, "driver_override", "idxd"))
+		return "no such PCI function";
+	if (number_of() >= 0)
+		put("/sys/bus/pci/drivers/idxd/", "unbind", fn);
+	if (put("/sys/bus/pci/drivers/idxd/", "bind", fn))
+		return "the driver does not take the function";
+	nr = number_of();
+	dev_down();
+	return dev_up(size, engines) ? "the device cannot be configured" : NULL;
+}
+
+FIXTURE_SETUP(iaa)
+{
+	const char *why = ssw_start(SSW_NEED_ON | SSW_NEED_DIR);
+
+	self->cluster = ssw_num(CLUSTER);
+	if (!why)
+		why = zswap_start(&self->zswap);
+	if (!why && access(CRYPTO, F_OK))
+		why = "a kernel without CONFIG_CRYPTO_DEV_IAA_CRYPTO";
+	if (!why)
+		why = dev_anew("64", ENGINES);
+	if (why)
+		SKIP(return, "%s", why);
+	ASSERT_EQ(0, ssw_areas_on(&self->areas, 8192, SSW_MANY));
+	ASSERT_EQ(0, ssw_write(CLUSTER, "3"));
+	ASSERT_EQ(0, ssw_write(ZSWAP "compressor", "deflate-iaa"));
+}
+
+FIXTURE_TEARDOWN(iaa)
+{
+	char val[24];
+
+	snprintf(val, sizeof(val), "%lld", self->cluster);
+	ssw_write(CLUSTER, val);
+	ssw_all_online();
+	zswap_end(_metadata, &self->zswap);
+	if (nr >= 0) {
+		EXPECT_EQ(0, get("bad_dma"));
+		EXPECT_EQ(0, get("dropped"));
+		dev_down();
+		put(CRYPTO, "verify_compress", "1");
+	}
+	ssw_end();
+}
+
+struct counts {
+	long long batches, units, stored, loaded, alone, poor, disk;
+	long long done, failed, lost, flipped, soft;
+};
+
+static struct counts counts(void)
+{
+	return (struct counts) {
+		.batches = ssw_num(ZBATCH "requests"),
+		.units = ssw_num(ZBATCH "units"),
+		.stored = ssw_num(ZBATCH "lane_stored"),
+		.loaded = ssw_num(ZBATCH "loaded"),
+		.alone = ssw_stat("fallback/zbatch_unit"),
+		.poor = ssw_stat("fallback/zbatch_poor"),
+		.disk = ssw_vmstat("pswpout"),
+		.done = get("done"),
+		.failed = get("failed"),
+		.lost = get("lost"),
+		.flipped = get("flipped"),
+		.soft = stat_of("total_sw_decomp_calls"),
+	};
+}
+
+static struct counts since(struct counts then)
+{
+	struct counts now = counts();
+
+	return (struct counts) {
+		now.batches - then.batches, now.units - then.units, now.stored - then.stored,
+		now.loaded - then.loaded, now.alone - then.alone, now.poor - then.poor,
+		now.disk - then.disk, now.done - then.done, now.failed - then.failed,
+		now.lost - then.lost, now.flipped - then.flipped, now.soft - then.soft,
+	};
+}
+
+static struct counts out(char *p)
+{
+	struct counts c = counts();
+
+	madvise(p, PAGES * SSW_PAGE, MADV_PAGEOUT);
+	return since(c);
+}
+
+static struct counts in(char *p)
+{
+	struct counts c = counts();
+
+	madvise(p, PAGES * SSW_PAGE, MADV_WILLNEED);
+	return since(c);
+}
+
+static char *pages_of(struct __test_metadata *_metadata, int gen)
+{
+	char *p = ssw_map(PAGES, false);
+
+	ASSERT_NE(NULL, p);
+	ssw_stamp(p, PAGES, gen);
+	/* Pages on a CPU's batch for the LRU are not reclaimed. */
+	ssw_write("/proc/sys/vm/drop_caches", "1");
+	return p;
+}
+
+/* Have one of @interval descriptors go wrong in a way, @times times; -1 for ever, 0 no more. */
+static void wrong(const char *how, int interval, int times)
+{
+	char base[96], val[16];
+
+	snprintf(base, sizeof(base), "%s%s/", dir, how);
+	snprintf(val, sizeof(val), "%d", interval);
+	put(base, "interval", val);
+	snprintf(val, sizeof(val), "%d", times);
+	put(base, "times", val);
+	put(base, "probability", times ? "100" : "0");
+}
+
+/* Each page is compressed and decompressed by a device, in one request with seven others. */
+SSW_BODY(iaa, by_a_device)
+{
+	static const char * const mode[] = { "deflate-iaa", "deflate-iaa-dynamic" };
+	struct counts c;
+	char *p;
+
+	ssw_pin(0);
+	for (int i = 0; i < 4; i++) {
+		int verify = i % 2;
+
+		dev_down();
+		ASSERT_EQ(0, put(CRYPTO, "verify_compress", verify ? "1" : "0"));
+		ASSERT_EQ(0, dev_up("64", ENGINES));
+		ASSERT_EQ(0, ssw_write(ZSWAP "compressor", mode[i / 2]));
+		p = pages_of(_metadata, i + 1);
+		c = out(p);
+		EXPECT_EQ(PAGES, c.stored) TH_LOG("%s, verified: %d", mode[i / 2], verify);
+		EXPECT_EQ(PAGES, c.units);
+		EXPECT_EQ(PAGES / UNITS, c.batches);
+		EXPECT_EQ((1 + verify) * PAGES, c.done);
+		EXPECT_EQ(0, c.failed + c.poor + c.disk);
+		c = in(p);
+		EXPECT_EQ(PAGES, c.loaded);
+		EXPECT_EQ(PAGES, c.done);
+		EXPECT_EQ(PAGES / UNITS, c.batches);
+		EXPECT_EQ(0, c.alone + c.soft + c.failed);
+		EXPECT_EQ(0, ssw_wrong(p, PAGES, i + 1));
+		munmap(p, PAGES * SSW_PAGE);
+	}
+}
+
+/* Without a device nothing is compressed any more, and what was is read all the same. */
+SSW_BODY(iaa, no_device_any_more)
+{
+	struct counts c;
+	char *p, *q;
+
+	ssw_pin(0);
+	p = pages_of(_metadata, 1);
+	c = out(p);
+	ASSERT_EQ(PAGES, c.stored);
+	q = pages_of(_metadata, 2);
+	dev_down();
+	c = out(q);
+	EXPECT_EQ(0, c.stored + c.done);
+	EXPECT_EQ(PAGES, c.poor);
+	EXPECT_EQ(PAGES, c.disk);
+	c = in(p);
+	EXPECT_EQ(PAGES, c.loaded);
+	EXPECT_EQ(PAGES, c.soft);
+	EXPECT_EQ(0, c.alone + c.done);
+	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
+	EXPECT_EQ(0, ssw_wrong(q, PAGES, 2));
+	munmap(p, PAGES * SSW_PAGE);
+	/* It comes again, and the same handle uses it. */
+	ASSERT_EQ(0, dev_up("64", ENGINES));
+	p = pages_of(_metadata, 3);
+	c = out(p);
+	EXPECT_EQ(PAGES, c.stored);
+	EXPECT_EQ(2 * PAGES, c.done);
+	EXPECT_EQ(0, ssw_wrong(p, PAGES, 3));
+}
+
+/* What a device compresses wrong is found, and is not stored. */
+SSW_BODY(iaa, compressed_wrong)
+{
+	struct counts c;
+	char *p;
+
+	ssw_pin(0);
+	p = pages_of(_metadata, 1);
+	wrong("flip", 4, -1);
+	c = out(p);
+	wrong("flip", 0, 0);
+	TH_LOG("%lld stored, %lld not", c.stored, c.poor);
+	/* A stamp repeats, so not each bit of a distance makes a difference. */
+	EXPECT_LT(0, c.poor);
+	EXPECT_GE(c.flipped, c.poor);
+	EXPECT_EQ(PAGES - c.poor, c.stored);
+	EXPECT_EQ(c.poor, c.disk);
+	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
+}
+
+/*
+ * Whatever a device says of a unit it has not done, others are right, and so is that one: it goes to
+ * its area, or software decompresses it.
+ */
+SSW_BODY(iaa, each_status)
+{
+	/* Status and error code << 8, as IAA has them */
+	static const int status[] = {
+		0x04, 0x190a, 0x020a, 0x0b, 0x10, 0x11, 0x12, 0x13, 0x16, 0x19, 0x1a, 0x1b, 0x1c,
+		0x1d, 0x1e, 0x1f, 0x20, 0x21, 0x22, 0x23, 0x24, 0x30, 0x34, 0x7f, 0xff,
+	};
+	struct counts c;
+	char val[16], *p;
+
+	ssw_pin(0);
+	for (size_t i = 0; i < ARRAY_SIZE(status); i++) {
+		/* Units of all places in a request, in turn */
+		int interval = 5 + i % 4;
+
+		snprintf(val, sizeof(val), "%d", status[i]);
+		ASSERT_EQ(0, put(dir, "fail_status", val));
+		p = pages_of(_metadata, i + 1);
+		wrong("fail", interval, -1);
+		c = out(p);
+		wrong("fail", 0, 0);
+		EXPECT_LT(0, c.failed) TH_LOG("status %#x", status[i]);
+		EXPECT_EQ(c.failed, c.poor);
+		EXPECT_EQ(PAGES, c.stored + c.poor);
+		EXPECT_EQ(c.poor, c.disk);
+		ssw_evict("ssw");
+		EXPECT_EQ(0, ssw_wrong(p, PAGES, i + 1)) TH_LOG("status %#x", status[i]);
+		munmap(p, PAGES * SSW_PAGE);
+		p = pages_of(_metadata, i + 1);
+		c = out(p);
+		ASSERT_EQ(PAGES, c.stored);
+		wrong("fail", interval, -1);
+		c = in(p);
+		wrong("fail", 0, 0);
+		EXPECT_LT(0, c.failed) TH_LOG("status %#x", status[i]);
+		EXPECT_EQ(c.failed, c.soft);
+		EXPECT_EQ(PAGES, c.loaded);
+		EXPECT_EQ(0, c.alone);
+		EXPECT_EQ(0, ssw_wrong(p, PAGES, i + 1)) TH_LOG("status %#x", status[i]);
+		munmap(p, PAGES * SSW_PAGE);
+	}
+}
+
+/* A descriptor that never ends: its queue is aborted, and it is as if it had failed. */
+SSW_BODY(iaa, lost)
+{
+	struct counts c;
+	char *p;
+
+	ssw_pin(0);
+	p = pages_of(_metadata, 1);
+	wrong("lose", 37, 4);
+	c = out(p);
+	wrong("lose", 0, 0);
+	EXPECT_EQ(4, c.lost);
+	EXPECT_LE(4, c.poor);
+	EXPECT_EQ(PAGES, c.stored + c.poor);
+	ssw_evict("ssw");
+	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
+	munmap(p, PAGES * SSW_PAGE);
+	p = pages_of(_metadata, 1);
+	c = out(p);
+	ASSERT_EQ(PAGES, c.stored);
+	wrong("lose", 37, 4);
+	c = in(p);
+	wrong("lose", 0, 0);
+	EXPECT_EQ(4, c.lost);
+	EXPECT_LE(4, c.soft);
+	EXPECT_EQ(PAGES, c.loaded);
+	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
+}
+
+#define TASKS	6
+
+/* Processes that swap out and in, some rounds at least, and until they are to end */
+static pid_t pid[TASKS];
+static volatile int *enough;
+
+static pid_t swaps(int cpu)
+{
+	pid_t pid = ssw_fork();
+	long wrong = 0;
+	char *p;
+
+	if (pid)
+		return pid;
+	ssw_pin(cpu);
+	p = ssw_map(PAGES, false);
+	for (int i = 1; p && (i <= 4 || !*enough); i++) {
+		ssw_stamp(p, PAGES, i);
+		madvise(p, PAGES * SSW_PAGE, MADV_PAGEOUT);
+		if (i % 2)
+			madvise(p, PAGES * SSW_PAGE, MADV_WILLNEED);
+		wrong += ssw_wrong(p, PAGES, i);
+	}
+	_exit(p && !wrong ? 0 : 1);
+}
+
+static void all_swap(struct __test_metadata *_metadata)
+{
+	cpu_set_t online;
+
+	ASSERT_EQ(0, ssw_online(&online));
+	enough = ssw_shared(sizeof(*enough));
+	ASSERT_NE(NULL, enough);
+	for (int i = 0; i < TASKS; i++)
+		pid[i] = swaps(i % CPU_COUNT(&online));
+}
+
+static void all_join(struct __test_metadata *_metadata)
+{
+	*enough = 1;
+	for (int i = 0; i < TASKS; i++)
+		EXPECT_EQ(0, ssw_join(pid[i])) TH_LOG("1: a page is wrong");
+	EXPECT_EQ(0, ssw_num(COUNTS "stored_pages"));
+}
+
+/* Descriptors that others overtake */
+SSW_BODY(iaa, out_of_order)
+{
+	struct counts c = counts();
+
+	wrong("delay", 9, -1);
+	ASSERT_EQ(0, put(dir, "delay_ms", "4"));
+	all_swap(_metadata);
+	all_join(_metadata);
+	wrong("delay", 0, 0);
+	c = since(c);
+	EXPECT_LT(PAGES, c.done);
+	EXPECT_EQ(0, c.failed + c.lost);
+}
+
+/* Fewer descriptors than tasks ask for at a time */
+SSW_BODY(iaa, small_queue)
+{
+	struct counts c;
+
+	dev_down();
+	ASSERT_EQ(0, dev_up("4", 1));
+	c = counts();
+	all_swap(_metadata);
+	all_join(_metadata);
+	c = since(c);
+	EXPECT_LT(PAGES, c.done);
+	EXPECT_EQ(0, c.failed + c.lost);
+}
+
+/* The queue comes and goes while tasks swap. */
+SSW_BODY(iaa, comes_and_goes)
+{
+	struct counts c = counts();
+
+	all_swap(_metadata);
+	for (int i = 0; i < 8; i++) {
+		usleep(100000);
+		dev_down();
+		usleep(50000);
+		EXPECT_EQ(0, dev_up(i % 2 ? "64" : "16", 1 + i % ENGINES));
+	}
+	all_join(_metadata);
+	c = since(c);
+	EXPECT_LT(PAGES, c.done);
+	EXPECT_LT(0, c.soft + c.poor);
+}
+
+/*
+ * The device stops while tasks swap, and never ends what it has. With a software reset (0) or a
+ * function level reset (1) it would go on; the driver does neither, so there is a new one.
+ */
+static void halts(struct __test_metadata *_metadata, const char *reset)
+{
+	all_swap(_metadata);
+	for (int i = 0; i < 6; i++) {
+		usleep(100000);
+		EXPECT_EQ(0, put(dir, "halt", reset));
+		usleep(50000);
+		if (i % 2)
+			dev_down();
+		EXPECT_EQ(NULL, dev_anew("64", ENGINES));
+	}
+	all_join(_metadata);
+}
+
+SSW_BODY(iaa, halts_for_a_reset)
+{
+	halts(_metadata, "0");
+}
+
+SSW_BODY(iaa, halts_for_a_function_reset)
+{
+	halts(_metadata, "1");
+}
+
+/* CPUs go offline, and another compressor is used meanwhile. */
+SSW_BODY(iaa, cpus_and_compressors)
+{
+	cpu_set_t online;
+	int last;
+
+	ASSERT_EQ(0, ssw_online(&online));
+	last = CPU_COUNT(&online) - 1;
+	all_swap(_metadata);
+	for (int i = 0; i < 8; i++) {
+		EXPECT_EQ(0, ssw_set_online(last, i % 2));
+		EXPECT_EQ(0, ssw_write(ZSWAP "compressor", i % 3 == 0 ? "deflate-iaa-dynamic" :
+				       i % 3 == 1 ? "lzo-rle" : "deflate-iaa"));
+		usleep(200000);
+	}
+	all_join(_metadata);
+}
+
+/* A function that is not in idxd.sim= is none, even if one gives it to the driver. */
+SSW_BODY(iaa, function_is_not_named)
+{
+	static const char other[] = "0000:00:11.0";
+
+	if (access(PCI "0000:00:11.0", F_OK))
+		SKIP(_exit(0), "no other PCI function");
+	ASSERT_EQ(0, put(PCI "0000:00:11.0/", "driver_override", "idxd"));
+	EXPECT_EQ(-ENODEV, put("/sys/bus/pci/drivers/idxd/", "bind", other));
+	EXPECT_EQ(0, put(PCI "0000:00:11.0/", "driver_override", "\n"));
+}
+
+/* What can be set says no to what it does not know, and what is simulated says so. */
+SSW_BODY(iaa, values)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), PCI "%s/simulated", fn);
+	EXPECT_EQ(1, ssw_num(path));
+	/* While there is a device, handles have what it was set to. */
+	EXPECT_EQ(-EBUSY, put(CRYPTO, "verify_compress", "0"));
+	EXPECT_EQ(0, put(CRYPTO, "sync_mode", "sync"));
+	EXPECT_EQ(-EINVAL, put(CRYPTO, "sync_mode", "async_irq"));
+	EXPECT_EQ(-EINVAL, put(dir, "halt", "2"));
+	dev_down();
+	EXPECT_EQ(-EINVAL, put(CRYPTO, "verify_compress", "perhaps"));
+	EXPECT_EQ(0, put(CRYPTO, "verify_compress", "1"));
+	/* Neither more descriptors than there are, nor none */
+	EXPECT_NE(0, dev_up("129", ENGINES));
+	EXPECT_NE(0, dev_up("16", 0));
+}
+
+TEST_HARNESS_MAIN
