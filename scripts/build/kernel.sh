@@ -70,8 +70,8 @@ merged() {
 		/^# CONFIG_[A-Z0-9_a-z]+ is not set/ { s = $2 }
 		s != "" {
 			n = FILENAME; sub(/.*\//, "", n)
-			# options of a feature that is not compiled in are no error
-			if ((drop || (off && s != "CONFIG_SCALESWAP")) && s ~ /^CONFIG_SCALESWAP/) { s = ""; next }
+			# options of a feature that is not compiled in, or not there, are no error
+			if ((drop || (off && s != "CONFIG_SCALESWAP")) && s ~ /^CONFIG_(SCALESWAP|INTEL_IDXD_SIM|CRYPTO_DEV_IAA_BATCH)/) { s = ""; next }
 			sub(/=n$/, "", $0)
 			line[s] = ($0 == s) ? "# " s " is not set" : $0
 			at[s] = "configs/" n ":" FNR
