@@ -24,6 +24,12 @@
 /* How a task waits for a request without units, in us: it spins so long, then sleeps */
 #define IAA_SPIN_US	50
 
+/* Whether something has begun so long ago that its queue is to be aborted, or @times as long */
+static bool iaa_is_late(unsigned long began, unsigned int times)
+{
+	return time_after(jiffies, began + times * msecs_to_jiffies(READ_ONCE(iaa_abort_ms)));
+}
+
 /* The device writes what is compressed, and reads it again if that is verified. */
 static enum dma_data_direction iaa_dst_direction(const struct iaa_req *ir)
 {
@@ -264,7 +270,7 @@ static void iaa_look(struct iaa_req *ir, struct iaa_slot *slot)
 	}
 	if (gone)
 		iaa_retire(ir, slot, record->status);
-	else if (time_after(jiffies, slot->began + msecs_to_jiffies(IAA_ABORT_MS)))
+	else if (iaa_is_late(slot->began, 1))
 		iaa_queue_abort(queue);
 }
 
@@ -275,8 +281,8 @@ static void iaa_try(struct iaa_req *ir, struct iaa_slot *slot)
 
 	if (!err)
 		return;
-	if (err == -EAGAIN &&
-	    time_before(jiffies, slot->began + 2 * msecs_to_jiffies(IAA_ABORT_MS)))
+	/* Who has the descriptors has them back by then, if need be by an abort. */
+	if (err == -EAGAIN && !iaa_is_late(slot->began, 2))
 		return;
 	iaa_give_up(ir, slot, err == -EAGAIN ? -EBUSY : err);
 }

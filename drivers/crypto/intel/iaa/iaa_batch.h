@@ -20,8 +20,10 @@
 /* Units of a request that are submitted at a time. More gain little: a device has eight engines. */
 #define IAA_UNITS	8
 
-/* How long a unit may take, in ms, before its queue is aborted */
-#define IAA_ABORT_MS	100
+/* How long a unit may take before its queue is aborted, in ms: at first, and what can be set */
+#define IAA_ABORT_MS		100
+#define IAA_ABORT_MS_MIN	10
+#define IAA_ABORT_MS_MAX	60000
 
 /* Flags of a compression that makes its own codes, beside IAA_COMP_FLAGS */
 #define IAA_COMP_MADE	(BIT(12) | BIT(13))
@@ -114,6 +116,9 @@ struct iaa_req {
 
 /* Whether what a device compresses is decompressed at once, and compared. Set without devices. */
 extern bool iaa_verify_compress;
+
+/* How long a unit may take before its queue is aborted, in ms */
+extern unsigned int iaa_abort_ms;
 
 /* Submitters read under it, so that an abort does not overtake them. */
 extern struct srcu_struct iaa_srcu;

@@ -48,6 +48,24 @@ static struct workqueue_struct *iaa_abort_wq;
 
 bool iaa_verify_compress = true;
 
+unsigned int iaa_abort_ms __read_mostly = IAA_ABORT_MS;
+
+static int iaa_abort_ms_set(const char *val, const struct kernel_param *kp)
+{
+	int err = param_set_uint_minmax(val, kp, IAA_ABORT_MS_MIN, IAA_ABORT_MS_MAX);
+
+	if (err)
+		pr_err_ratelimited("abort_ms: write %u to %u\n", IAA_ABORT_MS_MIN, IAA_ABORT_MS_MAX);
+	return err;
+}
+
+static const struct kernel_param_ops iaa_abort_ms_ops = {
+	.set = iaa_abort_ms_set,
+	.get = param_get_uint,
+};
+module_param_cb(abort_ms, &iaa_abort_ms_ops, &iaa_abort_ms, 0644);
+MODULE_PARM_DESC(abort_ms, "how long a unit may take before its queue is aborted, in ms");
+
 /* What was registered. Several queues may come at a time. */
 static DEFINE_MUTEX(iaa_register_lock);
 static bool iaa_has_fixed, iaa_has_dynamic;
@@ -250,8 +268,8 @@ static void iaa_abort_work(struct work_struct *work)
 		dev_err_ratelimited(dev, "queue %d cannot be aborted (%d): reset the device\n",
 				    queue->iaa.wq->id, err);
 	} else {
-		dev_err_ratelimited(dev, "queue %d was aborted: a descriptor took above %d ms\n",
-				    queue->iaa.wq->id, IAA_ABORT_MS);
+		dev_err_ratelimited(dev, "queue %d was aborted: a descriptor took above %u ms\n",
+				    queue->iaa.wq->id, READ_ONCE(iaa_abort_ms));
 		/* Pairs with iaa_look(): the device's writes are over. */
 		smp_store_release(&queue->epoch, queue->epoch + 1);
 	}
