@@ -58,8 +58,10 @@ GUESTS = {
     "nopoll": dict(cpus=4, nodes=1, append="scaleswap=on nvme.swap_queues=0 nvme.poll_queues=0",
                    tests="fault:tunables fault:critical_first_by_interrupt fault:without_queues"),
     # every transfer through a bounce buffer
-    "swiotlb": dict(cpus=4, nodes=1, mem=640, append="scaleswap=fault nvme.poll_queues=2 "
-                    "swiotlb=force", debug=None, tests="fault:ways fault:many fault:handed_over"),
+    "swiotlb": dict(cpus=4, nodes=1, mem=640, append="scaleswap=fault,zbatch nvme.poll_queues=2 "
+                    "swiotlb=force idxd.sim=0000:00:10.0", qemu="-device e1000e,addr=0x10",
+                    debug=None, tests="fault:ways fault:many fault:handed_over iaa:by_a_device "
+                    "iaa:compressed_wrong iaa:lost iaa:comes_and_goes"),
     # what may lie between swap and a drive: the device mapper, two paths to one
     # namespace, of which a sector behind 64 MB cannot be written; a drive of which two
     # sectors cannot be read, and a third once cannot; and one cannot be written, and one
@@ -86,9 +88,12 @@ GUESTS = {
                   tests="fault_stack fault_bio fault_write fault_slow"),
     # an IOMMU, which does not let drives access what is not, or no longer, theirs
     "iommu": dict(cpus=4, nodes=1, mem=640, append="scaleswap=on nvme.poll_queues=2 "
-                  "intel_iommu=on iommu.strict=1", debug=None, qemu="-device intel-iommu,intremap=off",
-                  tests="fault:ways fault:many fault:handed_over fault_device:resets_direct "
-                  "fault_device:resets_handed_over fault_stack:no_stray_dma"),
+                  "intel_iommu=on iommu.strict=1 idxd.sim=0000:00:10.0", debug=None,
+                  qemu="-device intel-iommu,intremap=off -device e1000e,addr=0x10",
+                  tests="fault:ways fault:many fault:handed_over iaa:by_a_device "
+                  "iaa:compressed_wrong iaa:lost iaa:comes_and_goes iaa:halts_for_a_reset "
+                  "fault_device:resets_direct fault_device:resets_handed_over "
+                  "fault_stack:no_stray_dma"),
     # everything at once, with CPUs and areas that come and go
     "stress8": dict(cpus=8, nodes=1, append="scaleswap=on", mem=768,
                     debug=dict(mem=1536, tests="stress.sh"), tests="stress.sh deleg"),

@@ -88,6 +88,7 @@ void sim_debug_init(struct idxd_sim *sim)
 	debugfs_create_x32("fail_status", 0600, sim->debug, &sim->status);
 	sim->delay_ms = 20;
 	debugfs_create_u32("delay_ms", 0600, sim->debug, &sim->delay_ms);
+	debugfs_create_u32("most", 0600, sim->debug, &sim->most);
 	sim_faults_init(sim);
 }
 

@@ -298,6 +298,7 @@ void sim_queue_push(struct idxd_sim *sim, unsigned int id, const struct iax_hw_d
 		sim_count(sim, SIM_DROPPED);
 	} else {
 		queue->ring[queue->tail++ % SIM_DEPTH] = *desc;
+		sim->most = max(sim->most, queue->tail - queue->head + queue->busy);
 		for_each_set_bit(i, &queue->engines, SIM_ENGINES) {
 			if (sim->engine[i]->running)
 				continue;

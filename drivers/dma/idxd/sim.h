@@ -128,6 +128,7 @@ struct sim_engine {
  * @fault: when what goes wrong
  * @status: of descriptors that fail, the status and the error code << 8
  * @delay_ms: how long descriptors are delayed, in milliseconds
+ * @most: the most descriptors at a time that were submitted, and had not ended; may be set
  * @count: what has happened
  * @debug: its directory
  */
@@ -147,6 +148,7 @@ struct idxd_sim {
 #endif
 	u32 status;
 	u32 delay_ms;
+	u32 most;
 	atomic_long_t count[SIM_COUNTS];
 	struct dentry *debug;
 };
