@@ -134,15 +134,30 @@ static void leave(struct __test_metadata *_metadata)
 	ssw_swapoff_all();
 }
 
+/* Whether the kernel has KASAN */
+static bool kasan(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[256];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, " kasan_quarantine_");
+	if (f)
+		fclose(f);
+	return found;
+}
+
 /*
- * Have a process lock memory until about so many pages are left to others, and a 32nd of all: that
- * is how much KASAN keeps of what the kernel has freed.
+ * Have a process lock memory until about so many pages are left to others, and a 32nd of all. KASAN
+ * keeps as much of what the kernel has freed, and so up to as much again of slabs that are not free
+ * before that is: another 32nd.
  */
 static void leave_memory(struct __test_metadata *_metadata, long pages)
 {
 	volatile int *done = ssw_shared(sizeof(*done));
 
-	pages += ssw_meminfo("MemTotal") * 1024 / SSW_PAGE / 32;
+	pages += ssw_meminfo("MemTotal") * 1024 / SSW_PAGE / (kasan() ? 16 : 32);
 
 	ballast = ssw_fork();
 	ASSERT_LE(0, ballast);
@@ -329,7 +344,7 @@ SSW_BODY(evict_node, paused)
 SSW_BODY(evict_node, other_node_first)
 {
 	const long spare = 8192;
-	long long had[2], free[2];
+	long long had[2], free[2], kswapd;
 	struct ssw_areas areas;
 	struct ways w;
 	long pages;
@@ -344,15 +359,21 @@ SSW_BODY(evict_node, other_node_first)
 	pages = had[0] + spare;
 	if (had[1] < 2 * spare)
 		SKIP(return, "node 1 has %lld free pages", had[1]);
+	kswapd = ssw_vmstat("pageoutrun");
 	w = ways();
 	status = all_turn_in(NULL, &areas, 1, pages, 1);
 	EXPECT_EQ(0, status);
+	kswapd = ssw_vmstat("pageoutrun") - kswapd;
 	for (int i = 0; i < 2; i++)
 		free[i] = node_free(i);
 	TH_LOG("%ld pages on nodes with %lld and %lld free, %lld and %lld after it", pages, had[0],
 	       had[1], free[0], free[1]);
 	w = ways_since(_metadata, &w);
-	EXPECT_EQ(0, w.out);
+	EXPECT_EQ(0, w.freed);
+	/* kswapd runs for who asks for memory of one node alone, as KASAN may. */
+	TH_LOG("kswapd has run %lld times", kswapd);
+	if (!kswapd)
+		EXPECT_EQ(0, w.out);
 	EXPECT_EQ(0, w.waits + w.stalls);
 	leave(_metadata);
 }
