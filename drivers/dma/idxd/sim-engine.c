@@ -11,6 +11,7 @@
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
+#include <linux/sched/clock.h>
 #include <linux/slab.h>
 
 #include "idxd.h"
@@ -183,13 +184,20 @@ static u8 sim_work(struct sim_engine *engine, const struct iax_hw_desc *desc,
 	return status;
 }
 
+/* Count how a descriptor leaves the device, before anybody can see that it has. */
+static void sim_leave(struct idxd_sim *sim, enum sim_count how)
+{
+	sim_count(sim, how);
+	atomic_dec(&sim->now);
+}
+
 /* Write how a descriptor has ended: its status last, as the driver looks at that alone. */
 static void sim_end(struct idxd_sim *sim, const struct iax_hw_desc *desc,
 		    struct iax_completion_record *record, u8 status)
 {
 	struct iax_completion_record *at = sim_address(sim, desc->completion_addr);
 
-	sim_count(sim, status == IAX_COMP_SUCCESS ? SIM_DONE : SIM_FAILED);
+	sim_leave(sim, status == IAX_COMP_SUCCESS ? SIM_DONE : SIM_FAILED);
 	if (desc->flags & IDXD_OP_FLAG_CRAV) {
 		if (!at || !IS_ALIGNED(desc->completion_addr, sizeof(*at))) {
 			sim_count(sim, SIM_BAD_DMA);
@@ -204,21 +212,21 @@ static void sim_end(struct idxd_sim *sim, const struct iax_hw_desc *desc,
 		sim_interrupt(sim, desc->int_handle);
 }
 
-/* Work for a descriptor, unless it goes wrong on demand */
+/* Work for a descriptor, unless it goes wrong on demand. With @at_once nothing is delayed. */
 static void sim_descriptor(struct sim_engine *engine, struct sim_queue *queue,
-			   const struct iax_hw_desc *desc)
+			   const struct iax_hw_desc *desc, bool at_once)
 {
 	struct iax_completion_record record = { };
 	struct idxd_sim *sim = engine->sim;
 	u8 status;
 
-	if (sim_should(sim, SIM_DELAY))
+	if (!at_once && sim_should(sim, SIM_DELAY))
 		wait_event_timeout(sim->ended, READ_ONCE(queue->aborting),
 				   msecs_to_jiffies(READ_ONCE(sim->delay_ms)));
 	if (READ_ONCE(queue->aborting)) {
-		sim_count(sim, SIM_ABORTED);
+		sim_leave(sim, SIM_ABORTED);
 	} else if (sim_should(sim, SIM_LOSE)) {
-		sim_count(sim, SIM_LOST);
+		sim_leave(sim, SIM_LOST);
 	} else if (sim_should(sim, SIM_FAIL)) {
 		record.error_code = READ_ONCE(sim->status) >> 8;
 		sim_end(sim, desc, &record, READ_ONCE(sim->status));
@@ -268,13 +276,24 @@ static void sim_engine_work(struct work_struct *work)
 		spin_unlock_irq(&sim->lock);
 		if (!queue)
 			break;
-		sim_descriptor(engine, queue, &desc);
+		sim_descriptor(engine, queue, &desc, false);
 		spin_lock_irq(&sim->lock);
 		queue->busy--;
 		spin_unlock_irq(&sim->lock);
 		wake_up_all(&sim->ended);
 		cond_resched();
 	}
+}
+
+/* Work for a descriptor at its doorbell, and take the time. */
+static void sim_at_once(struct idxd_sim *sim, struct sim_queue *queue,
+			const struct iax_hw_desc *desc)
+{
+	u64 start = local_clock();
+
+	lockdep_assert_held(&sim->lock);
+	sim_descriptor(sim->engine[SIM_ENGINES], queue, desc, true);
+	sim->at_once_ns += local_clock() - start;
 }
 
 /**
@@ -296,9 +315,13 @@ void sim_queue_push(struct idxd_sim *sim, unsigned int id, const struct iax_hw_d
 	spin_lock_irqsave(&sim->lock, flags);
 	if (queue->tail - queue->head >= queue->size) {
 		sim_count(sim, SIM_DROPPED);
+		goto unlock;
+	}
+	sim->most = max_t(u32, sim->most, atomic_inc_return(&sim->now));
+	if (sim->at_once) {
+		sim_at_once(sim, queue, desc);
 	} else {
 		queue->ring[queue->tail++ % SIM_DEPTH] = *desc;
-		sim->most = max(sim->most, queue->tail - queue->head + queue->busy);
 		for_each_set_bit(i, &queue->engines, SIM_ENGINES) {
 			if (sim->engine[i]->running)
 				continue;
@@ -307,6 +330,7 @@ void sim_queue_push(struct idxd_sim *sim, unsigned int id, const struct iax_hw_d
 			break;
 		}
 	}
+unlock:
 	spin_unlock_irqrestore(&sim->lock, flags);
 }
 
@@ -367,7 +391,7 @@ void sim_queue_abort(struct idxd_sim *sim, unsigned int id)
 	spin_lock_irq(&sim->lock);
 	WRITE_ONCE(queue->aborting, true);
 	for (; queue->head != queue->tail; queue->head++)
-		sim_count(sim, SIM_ABORTED);
+		sim_leave(sim, SIM_ABORTED);
 	spin_unlock_irq(&sim->lock);
 	wake_up_all(&sim->ended);
 	sim_queue_drain(sim, id);
@@ -383,7 +407,7 @@ void sim_queue_abort(struct idxd_sim *sim, unsigned int id)
  */
 int sim_engines_init(struct idxd_sim *sim)
 {
-	for (unsigned int i = 0; i < SIM_ENGINES; i++) {
+	for (unsigned int i = 0; i <= SIM_ENGINES; i++) {
 		struct sim_engine *engine = kvzalloc(sizeof(*engine), GFP_KERNEL);
 
 		if (!engine)
@@ -403,6 +427,6 @@ int sim_engines_init(struct idxd_sim *sim)
  */
 void sim_engines_exit(struct idxd_sim *sim)
 {
-	for (unsigned int i = 0; i < SIM_ENGINES; i++)
+	for (unsigned int i = 0; i <= SIM_ENGINES; i++)
 		kvfree(sim->engine[i]);
 }

@@ -101,6 +101,12 @@ struct idxd_driver_data *idxd_sim_data(struct pci_dev *pdev, struct idxd_driver_
 				       struct idxd_driver_data *iax)
 {
 	if (idxd_sim_named(pdev)) {
+		/* The driver's own way out of that frees things twice. */
+		if (pci_msix_vec_count(pdev) <= SIM_QUEUES) {
+			pci_err(pdev, "idxd.sim= needs a function with %d MSI-X vectors\n",
+				SIM_QUEUES + 1);
+			return NULL;
+		}
 		pci_info(pdev, "simulated IAA device, for tests: CPUs do its work\n");
 		return iax;
 	}
@@ -390,7 +396,7 @@ bool idxd_sim_command(struct idxd_device *idxd, u32 cmd)
 	if (reg.int_req) {
 		sim->cmd = cmd;
 		WRITE_ONCE(*sim_reg32(sim, IDXD_CMDSTS_OFFSET), IDXD_CMDSTS_ACTIVE);
-		queue_work(sim->wq, &sim->command);
+		queue_work(sim->command_wq, &sim->command);
 	} else if (reg.cmd == IDXD_CMD_RESET_DEVICE &&
 		   sim_state(sim) == IDXD_DEVICE_STATE_DISABLED) {
 		sim_reset_regs(sim);
@@ -428,6 +434,8 @@ void sim_halt(struct idxd_sim *sim, unsigned int reset_type)
 
 static void sim_free(struct idxd_sim *sim)
 {
+	if (sim->command_wq)
+		destroy_workqueue(sim->command_wq);
 	if (sim->wq)
 		destroy_workqueue(sim->wq);
 	sim_engines_exit(sim);
@@ -452,10 +460,12 @@ void __iomem *idxd_sim_map(struct idxd_device *idxd)
 	mutex_init(&sim->commands);
 	init_waitqueue_head(&sim->ended);
 	INIT_WORK(&sim->command, sim_command_work);
-	/* Reclaim waits for it. A command has to run while all engines do. */
+	/* Reclaim waits for them. */
 	sim->wq = alloc_workqueue("idxd_sim-%s", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_HIGHPRI,
-				  SIM_ENGINES + 1, pci_name(sim->pdev));
-	if (!sim->wq || sim_engines_init(sim) ||
+				  SIM_ENGINES, pci_name(sim->pdev));
+	sim->command_wq = alloc_ordered_workqueue("idxd_sim_cmd-%s", WQ_MEM_RECLAIM | WQ_HIGHPRI,
+						  pci_name(sim->pdev));
+	if (!sim->wq || !sim->command_wq || sim_engines_init(sim) ||
 	    device_create_file(&sim->pdev->dev, &dev_attr_simulated)) {
 		sim_free(sim);
 		return NULL;

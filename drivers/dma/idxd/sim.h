@@ -117,18 +117,23 @@ struct sim_engine {
  * struct idxd_sim - a simulated device
  * @regs: its registers, which the driver reads and writes as if they were
  * @pdev: the PCI function that it has
- * @wq: where its engines and commands run
+ * @wq: where its engines run
+ * @command_wq: where its commands run, whatever engines do
  * @command: work for a command that ends with an interrupt
  * @cmd: that command
  * @commands: no two commands, and no halt, at a time
  * @lock: protects queues and their engines, and registers that both sides write
  * @ended: engines have ended a descriptor, or are to abort what they wait with
  * @queue: its queues
- * @engine: its engines
+ * @engine: its engines, and one that works at doorbells
+ * @at_once: whether descriptors are worked for at their doorbell, by the CPU that submits them, so
+ *	that a bench can take that time away
+ * @at_once_ns: that time, in nanoseconds of local_clock()
  * @fault: when what goes wrong
  * @status: of descriptors that fail, the status and the error code << 8
  * @delay_ms: how long descriptors are delayed, in milliseconds
- * @most: the most descriptors at a time that were submitted, and had not ended; may be set
+ * @now: descriptors that were submitted, and have not ended
+ * @most: the most of these at a time; may be set
  * @count: what has happened
  * @debug: its directory
  */
@@ -138,16 +143,20 @@ struct idxd_sim {
 	struct workqueue_struct *wq;
 	struct work_struct command;
 	u32 cmd;
-	struct mutex commands;
-	spinlock_t lock;
+	struct workqueue_struct *command_wq;
+	struct mutex commands;	/* of commands and halts */
+	spinlock_t lock;	/* of queues, and registers that both sides write */
 	wait_queue_head_t ended;
 	struct sim_queue queue[SIM_QUEUES];
-	struct sim_engine *engine[SIM_ENGINES];
+	struct sim_engine *engine[SIM_ENGINES + 1];
+	bool at_once;
+	u64 at_once_ns;
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 	struct fault_attr fault[SIM_FAULTS];
 #endif
 	u32 status;
 	u32 delay_ms;
+	atomic_t now;
 	u32 most;
 	atomic_long_t count[SIM_COUNTS];
 	struct dentry *debug;
