@@ -99,11 +99,20 @@ static void iaa_describe(const struct iaa_req *ir, struct iaa_slot *slot)
 	}
 }
 
-/* Give a unit that has a descriptor to the device. */
+/*
+ * Give a unit that has a descriptor to the device. Return 0, -EAGAIN if its queue is being aborted,
+ * or another error.
+ */
 static int iaa_send(const struct iaa_req *ir, struct iaa_slot *slot)
 {
 	int err;
 
+	/*
+	 * Of what is submitted while an abort is under way nobody knows whether it was dropped.
+	 * Pairs with iaa_abort_work(): without an abort this is the epoch that there is.
+	 */
+	if (smp_load_acquire(&ir->queue->aborting))
+		return -EAGAIN;
 	iaa_describe(ir, slot);
 	slot->began = jiffies;
 	slot->epoch = READ_ONCE(ir->queue->epoch);
@@ -127,8 +136,8 @@ static void iaa_count_call(const struct iaa_req *ir)
 }
 
 /*
- * Submit a unit. Return 0, -EAGAIN if it has to wait, or another error: it is not to be tried again.
- * Units that wait hold nothing that others wait for.
+ * Submit a unit. Return 0, -EAGAIN if it has to wait, or another error: it is not to be tried
+ * again. Units that wait hold nothing that others wait for.
  */
 static int iaa_start(const struct iaa_req *ir, struct iaa_slot *slot)
 {
@@ -137,6 +146,7 @@ static int iaa_start(const struct iaa_req *ir, struct iaa_slot *slot)
 
 	if (!ir->queue || !iaa_queue_is_on(ir->queue))
 		return -ENODEV;
+	/* iaa_send() looks, too. This is not to take a descriptor in vain. */
 	if (READ_ONCE(ir->queue->aborting))
 		return -EAGAIN;
 	wq = ir->queue->iaa.wq;
@@ -155,8 +165,7 @@ unmap:
 	iaa_unmap(ir, slot);
 free:
 	idxd_free_desc(wq, slot->desc);
-	/* Only that there is no descriptor is worth waiting for. */
-	return err == -EAGAIN ? -EIO : err;
+	return err;
 }
 
 /* A unit has ended. */
@@ -202,11 +211,14 @@ static int iaa_result(const struct iaa_req *ir, const struct iaa_slot *slot)
 		return -EIO;
 	}
 	if (record->status == IAX_COMP_SUCCESS) {
-		/* It got no shorter: the contract of units. */
-		if (ir->compress && slot->src != &ir->in &&
-		    record->output_size >= slot->src->length)
-			return -ENOSPC;
-		return record->output_size;
+		unsigned int len = record->output_size;
+
+		if (slot->src == &ir->in)
+			return len && len <= slot->dst->length ? len : -EIO;
+		/* The contract of units: what got no shorter has failed, and what is no unit. */
+		if (ir->compress)
+			return !len ? -EIO : len < slot->src->length ? len : -ENOSPC;
+		return len == slot->dst->length ? len : -EIO;
 	}
 	if (ir->compress && record->status == IAA_ANALYTICS_ERROR &&
 	    record->error_code == IAA_ERROR_COMP_BUF_OVERFLOW) {
@@ -284,7 +296,8 @@ static void iaa_try(struct iaa_req *ir, struct iaa_slot *slot)
 	/* Who has the descriptors has them back by then, if need be by an abort. */
 	if (err == -EAGAIN && !iaa_is_late(slot->began, 2))
 		return;
-	iaa_give_up(ir, slot, err == -EAGAIN ? -EBUSY : err);
+	/* -EBUSY would be taken for a request that is queued, and ends later. */
+	iaa_give_up(ir, slot, err == -EAGAIN ? -ETIMEDOUT : err);
 }
 
 static void iaa_soft(struct iaa_req *ir, struct iaa_slot *slot)
@@ -424,8 +437,8 @@ static int iaa_submit(struct acomp_req *req, bool compress)
  *
  * Context: task; may sleep if @req has no units.
  * Return: what acompress-batch.h says. Without units, 0 if it is compressed. -ENODEV if there is no
- * device, -ENOSPC if there is not enough room, -EIO if a device has failed or lost it, or the result
- * is wrong; -EBUSY if all descriptors were taken for long.
+ * device, -ENOSPC if there is not enough room, -EIO if a device has failed or lost it, or the
+ * result is wrong; -ETIMEDOUT if all descriptors were taken for long.
  */
 int iaa_compress(struct acomp_req *req)
 {

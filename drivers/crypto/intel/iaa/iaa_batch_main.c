@@ -26,8 +26,10 @@
 /* A mode that has no tables; others are indexes of iaa_modes. */
 #define IAA_MODE_DYNAMIC	(IAA_COMP_MODES_MAX - 1)
 
+/* Devices with queues that are bound, and the lock of the list and of what hangs on it */
 LIST_HEAD(iaa_devices);
 DEFINE_MUTEX(iaa_devices_lock);
+
 DEFINE_SRCU(iaa_srcu);
 
 /**
@@ -55,7 +57,8 @@ static int iaa_abort_ms_set(const char *val, const struct kernel_param *kp)
 	int err = param_set_uint_minmax(val, kp, IAA_ABORT_MS_MIN, IAA_ABORT_MS_MAX);
 
 	if (err)
-		pr_err_ratelimited("abort_ms: write %u to %u\n", IAA_ABORT_MS_MIN, IAA_ABORT_MS_MAX);
+		pr_err_ratelimited("abort_ms: write %u to %u\n", IAA_ABORT_MS_MIN,
+				   IAA_ABORT_MS_MAX);
 	return err;
 }
 
@@ -237,13 +240,16 @@ struct iaa_queue *iaa_queue_get(void)
 	unsigned int cpu = raw_smp_processor_id();
 	struct iaa_queue *queue = NULL;
 	struct iaa_table *table;
+	bool near;
 
 	rcu_read_lock();
 	table = rcu_dereference(iaa_table);
 	for (unsigned int i = 0; table && i < 2 * table->nr; i++) {
 		struct iaa_queue *q = table->queue[(cpu + i) % table->nr];
 
-		if ((q->node == numa_node_id()) == (i < table->nr) && iaa_queue_is_on(q) &&
+		near = q->node == numa_node_id();
+		/* In the first round the near ones, in the second the others */
+		if (near != i / table->nr && iaa_queue_is_on(q) &&
 		    percpu_ref_tryget_live_rcu(&q->users)) {
 			queue = q;
 			break;
@@ -264,7 +270,8 @@ static void iaa_abort_work(struct work_struct *work)
 	synchronize_srcu(&iaa_srcu);
 	/* A device that has stopped does not execute commands, and need not. */
 	err = iaa_queue_is_on(queue) ? idxd_wq_abort(queue->iaa.wq) : 0;
-	if (err) {
+	/* It may have stopped meanwhile. */
+	if (err && iaa_queue_is_on(queue)) {
 		dev_err_ratelimited(dev, "queue %d cannot be aborted (%d): reset the device\n",
 				    queue->iaa.wq->id, err);
 	} else {
@@ -274,7 +281,8 @@ static void iaa_abort_work(struct work_struct *work)
 		smp_store_release(&queue->epoch, queue->epoch + 1);
 	}
 	update_completion_timeout_errs();
-	WRITE_ONCE(queue->aborting, false);
+	/* Pairs with iaa_send(): whoever submits now sees the new epoch. */
+	smp_store_release(&queue->aborting, false);
 }
 
 /**
@@ -504,8 +512,9 @@ static void iaa_crypto_remove(struct idxd_dev *idxd_dev)
 {
 	struct idxd_wq *wq = idxd_dev_to_wq(idxd_dev);
 
-	mutex_lock(&wq->wq_lock);
+	/* An abort needs the thread of the device's interrupt, which takes the lock at a halt. */
 	iaa_queue_remove(wq);
+	mutex_lock(&wq->wq_lock);
 	/* If the device was halted, that was done then. */
 	if (!percpu_ref_is_dying(&wq->wq_active))
 		__idxd_wq_quiesce(wq);
@@ -567,8 +576,8 @@ static int __init iaa_crypto_init_module(void)
 {
 	int err;
 
-	/* What frees memory waits for it. */
-	iaa_abort_wq = alloc_workqueue("iaa_abort", WQ_MEM_RECLAIM, 0);
+	/* What frees memory waits for it, and may run on the CPU that asks for it. */
+	iaa_abort_wq = alloc_workqueue("iaa_abort", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	if (!iaa_abort_wq)
 		return -ENOMEM;
 	err = iaa_inflate_init();
