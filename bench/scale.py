@@ -250,6 +250,8 @@ def measure(work, p, part, column, cpus, nr, log):
     if p.get("plugin"):
         function_map(f"{work}/{kernel}.map", f"{work}/{kernel}.functions")
         command += ["--qemu", f"-plugin {work}/insncount.so,map={work}/{kernel}.functions,out={counts}"]
+    if "qemu" in p:
+        command += ["--qemu", p["qemu"]]
     if "guest" in p:
         command += ["--add", f"{b.ROOT}/bench/guest/scale.py:/ssw/scale.py"]
     command += [f"{b.ROOT}/bench/guest/{p.get('guest', 'scale.py')}", json.dumps(options)]

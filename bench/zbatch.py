@@ -5,9 +5,10 @@ bench/results/zbatch.json. The parts:
   mix-COMPRESSOR   instructions for each page, out and in, of pages at random; no readahead
   read-COMPRESSOR  the same of pages one after the other, with readahead of 8
   mix-none, read-none  without zswap
+  mix-iaa-N, read-iaa-N  the same as on a simulated IAA device, with N pages in a request, without the device's own work
   locks            how often the locks of zswap are taken, and TLB flushes, for each page in; readahead of 8
 
-The columns: base; off: ours, with all but zbatch; on: scaleswap=on. Counts, not times; emulated, with QEMU's
+The columns: base; off: ours, with all but zbatch; on: scaleswap=on; iaa: that, with a simulated device. Counts, not times; emulated, with QEMU's
 instruction clock, so a busy host changes nothing. It can be stopped at any time and goes on from
 there, as bench/scale.py does. Ends with 0 if every guest ended well and every page was right,
 else 1; 2: could not run.
@@ -28,9 +29,13 @@ ALL = dict(guest="zbatch.py", columns=["base", "off", "on"], device="null", mem=
 COUNTS = dict(ALL, what="instr", config="test", rounds=3, total_mb=256, pages=16384, max_mb=32, plugin=True)
 MIX = dict(COUNTS, page_cluster=0, phases=["fill", "mix:2@1=both"])
 READ = dict(COUNTS, page_cluster=3, phases=["fill", "read:2@1=both"])
+# What the device does is known of the whole load, so all of it is counted.
+IAA = dict(columns=["iaa"], compressor="deflate-iaa", qemu="-device e1000e,addr=0x10", pages=4096, max_mb=8, total_mb=64)
+IAA_PHASES = {"mix": ["fill@1=fill", "mix:2@1=both"], "read": ["fill@1=fill", "read:2@1=both"]}
 PARTS = {
     **{f"mix-{c}": dict(MIX, compressor=c) for c in COMPRESSORS}, "mix-none": MIX,
     **{f"read-{c}": dict(READ, compressor=c) for c in COMPRESSORS}, "read-none": READ,
+    **{f"{kind}-iaa-{n}": dict(part, **IAA, iaa=n, phases=IAA_PHASES[kind]) for n in (1, 8) for kind, part in (("mix", MIX), ("read", READ))},
     "locks": dict(ALL, what="locks", config="lockstat", rounds=1, mem=1024, total_mb=256, pages=16384, max_mb=32,
                   page_cluster=3, phases=["fill", "read:4"], compressor="lzo-rle", timeout=1500),
 }
@@ -39,6 +44,7 @@ COLUMNS = {
     "base": dict(prefix="base-", append="", how="striped"),
     "off": dict(prefix="", append="scaleswap=core,lru,fault,evict", how="percore", evict=True),
     "on": dict(prefix="", append="scaleswap=on", how="percore", evict=True),
+    "iaa": dict(prefix="", append="scaleswap=on idxd.sim=0000:00:10.0", how="percore", evict=True),
 }
 
 
@@ -57,7 +63,14 @@ def figures(part, r):
                     tlb_sends_per_page=v.get("nr_tlb_remote_flush", 0) / pages, pages_in=pages)
     # Nothing is read while the memory is filled. A page that was swapped in and another one that was swapped out for it
     pages = v.get("zswpin") or v["pswpin"]
-    return dict(fill, instructions_per_page=r["counts"]["1"]["all"] / pages, pages_in=pages)
+    every = r["counts"]["1"]["all"]
+    if "device" not in r:
+        return dict(fill, instructions_per_page=every / pages, pages_in=pages)
+    # With QEMU's instruction clock, so many nanoseconds are an instruction.
+    device = r["device"]["at_once_ns"] / 2**MIX["shift"]
+    moved = v["zswpin"] + v["zswpout"]
+    return dict(fill, instructions_per_move=(every - device) / moved, device_instructions_per_move=device / moved,
+                pages_in=pages, pages_out=v["zswpout"], descriptors_per_move=r["device"]["done"] / moved)
 
 
 def brief(part, r):
@@ -68,6 +81,8 @@ NOTES = [
     "mix, read: instructions of the kernel and of processes, on all CPUs, by a QEMU plugin, while every CPU checks its pages "
     "(mix: at random, and rewrites them), for each page that was swapped in (and about one that was swapped out for it). "
     "Pages are four stamps and zeroes, so compressing them costs little beside the rest.",
+    "iaa: the simulated device works at the doorbell, on the CPU that submits, and takes its time by the same clock; "
+    "instructions_per_move, of a page out or in, is without that. What a device takes itself, and how long a CPU waits for it, is in neither.",
     "locks: list_lru is the class of all list_lrus, tree of all xarrays but the swap cache; both have few other users here. "
     "tlb_sends: NR_TLB_REMOTE_FLUSH.",
     "lane_fill: pages that reclaim put aside, by times that it stored them; group_fill: pages loaded together, by groups.",
@@ -94,6 +109,9 @@ def result(all_rows, kernels, parts):
     ratio = lambda p, k, c: median[p][k][c] / median[p][k]["base"] if p in median and {c, "base"} <= set(median[p][k]) else None
     rec["software"] = {n: {kind: {c: ratio(f"{kind}-{n}", "instructions_per_page", c) for c in ("off", "on")}
                            for kind in ("mix", "read")} for n in (*COMPRESSORS, "none") if f"mix-{n}" in median}
+    rec["iaa_batch_by_single"] = {kind: median[f"{kind}-iaa-8"]["instructions_per_move"]["iaa"] /
+                                  median[f"{kind}-iaa-1"]["instructions_per_move"]["iaa"]
+                                  for kind in ("mix", "read") if {f"{kind}-iaa-1", f"{kind}-iaa-8"} <= set(median)}
     for k in ("list_lru_locks_per_page", "tree_locks_per_page", "tlb_sends_per_page"):
         rec[k] = median.get("locks", {}).get(k, {})
     rec["lane_fill"] = {p: of["lane_fill"]["on"] for p, of in median.items() if "on" in of.get("lane_fill", {})}
@@ -101,7 +119,7 @@ def result(all_rows, kernels, parts):
                   for p, of in found.items() for k, by in of.items()]
     rec["runs"] = [{"part": part, "kernel": column, "round": nr, "cpus": cpus, "date": row["date"],
                     **{k: row["result"][k] for k in ("accel", "host_seconds", "load_average", "vmstat", "zbatch", "phases",
-                                                     "locks") if k in row["result"]}, **figures(part, row["result"])}
+                                                     "locks", "device") if k in row["result"]}, **figures(part, row["result"])}
                    for part, part_rows in all_rows.items() for column, cpus, nr, row in part_rows]
     sc.write_json("zbatch.json", rec, ["all", "runs"])
 

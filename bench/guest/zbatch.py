@@ -16,11 +16,29 @@ ZSWAP = "/sys/module/zswap/parameters"
 ZBATCH = "/sys/kernel/mm/scaleswap/zbatch"
 # What is kept of /proc/vmstat
 KEPT = ("pswp", "zswp", "pgsteal", "pgscan", "pgmaj", "swap_ra", "nr_tlb")
+# The simulated IAA device
+FUNCTION = "0000:00:10.0"
+DEVICE = f"/sys/kernel/debug/idxd_sim/{FUNCTION}"
 s.LOCKS["list_lru"] = ("&lru->node[i].lock", None)
+
+
+def device_up(pages):
+    """A simulated device, which works at its doorbell, and zswap that gives it so many pages at a time."""
+    s.write(f"/sys/bus/pci/devices/{FUNCTION}/driver_override", "idxd")
+    s.write("/sys/bus/pci/drivers/idxd/bind", FUNCTION)
+    s.write(f"{DEVICE}/at_once", 1)
+    s.write(f"{ZBATCH}/store_batch", pages)
+    s.write(f"{ZBATCH}/load_batch", 32 if pages > 1 else 1)
+
+
+def device():
+    return {k: int(g.read(f"{DEVICE}/{k}")) for k in ("at_once_ns", "done", "failed")}
 
 
 def ready(o):
     """Areas, and zswap in front of them; a group at its limit, which has filled both once."""
+    if o.get("iaa"):
+        device_up(o["iaa"])
     s.write("/proc/sys/vm/page-cluster", o["page_cluster"])
     if o.get("compressor"):
         s.write(f"{ZSWAP}/zpool", "zsmalloc")
@@ -61,8 +79,14 @@ def part_instr(o):
     s.areas_on(o, s.drives(o))
     ready(o)
     before, had = g.vmstat(), batches()
+    worked = device() if o.get("iaa") else {}
     run = s.load(o, o["seed"], o["phases"])
-    return done(o, run, moved(before, had))
+    more = moved(before, had)
+    if worked:
+        more["device"] = {k: v - worked[k] for k, v in device().items()}
+        if more["device"]["failed"]:
+            g.fail(f"the device did not do all: {more['device']}")
+    return done(o, run, more)
 
 
 def part_locks(o):

@@ -52,7 +52,7 @@ GUESTS = {
     "fault": dict(cpus=4, nodes=1, append="scaleswap=on nvme.poll_queues=2 "
                   "brd.rd_nr=1 brd.rd_size=16384", debug=dict(mem=1280), tests="io fault moved fault_device"),
     # two PCI functions: one is a simulated IAA device
-    "iaa": dict(cpus=4, nodes=1, append="scaleswap=on idxd.sim=0000:00:10.0",
+    "iaa": dict(cpus=4, nodes=1, append="scaleswap=on idxd.sim=0000:00:10.0,0000:00:1f.3",
                 qemu="-device e1000e,addr=0x10 -device e1000e,addr=0x11", tests="iaa"),
     # none of either
     "nopoll": dict(cpus=4, nodes=1, append="scaleswap=on nvme.swap_queues=0 nvme.poll_queues=0",
@@ -91,7 +91,7 @@ GUESTS = {
                   "intel_iommu=on iommu.strict=1 idxd.sim=0000:00:10.0", debug=None,
                   qemu="-device intel-iommu,intremap=off -device e1000e,addr=0x10",
                   tests="fault:ways fault:many fault:handed_over iaa:by_a_device "
-                  "iaa:compressed_wrong iaa:lost iaa:comes_and_goes iaa:halts_for_a_reset "
+                  "iaa:compressed_wrong iaa:lost iaa:comes_and_goes iaa:halts_for_a_reset iaa:aborted_often "
                   "fault_device:resets_direct fault_device:resets_handed_over "
                   "fault_stack:no_stray_dma"),
     # everything at once, with CPUs and areas that come and go

@@ -111,8 +111,9 @@ static void dev_down(void)
 static int dev_up(const char *size, int engines)
 {
 	static const char * const set[][2] = {
-		{ "group_id", "0" }, { "mode", "dedicated" }, { "size", NULL }, { "type", "kernel" },
-		{ "driver_name", "crypto" }, { "name", "iaa" }, { "priority", "10" },
+		{ "group_id", "0" }, { "mode", "dedicated" }, { "size", NULL },
+		{ "type", "kernel" }, { "driver_name", "crypto" }, { "name", "iaa" },
+		{ "priority", "10" },
 	};
 	char base[64];
 	int err = 0;
@@ -409,8 +410,8 @@ SSW_BODY(iaa, compressed_wrong)
 }
 
 /*
- * Whatever a device says of a unit it has not done, others are right, and so is that one: it goes to
- * its area, or software decompresses it.
+ * Whatever a device says of a unit it has not done, others are right, and so is that one: it goes
+ * to its area, or software decompresses it.
  */
 SSW_BODY(iaa, each_status)
 {
@@ -452,6 +453,34 @@ SSW_BODY(iaa, each_status)
 		EXPECT_EQ(0, ssw_wrong(p, PAGES, i + 1)) TH_LOG("status %#x", status[i]);
 		munmap(p, PAGES * SSW_PAGE);
 	}
+}
+
+/* A device that says it has done what it has not */
+SSW_BODY(iaa, says_it_is_done)
+{
+	struct counts c;
+	char *p;
+
+	ssw_pin(0);
+	ASSERT_EQ(0, put(dir, "fail_status", "1"));
+	p = pages_of(_metadata, 1);
+	wrong("fail", 7, -1);
+	c = out(p);
+	wrong("fail", 0, 0);
+	EXPECT_LT(0, c.poor);
+	EXPECT_EQ(PAGES, c.stored + c.poor);
+	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
+	munmap(p, PAGES * SSW_PAGE);
+	p = pages_of(_metadata, 2);
+	c = out(p);
+	ASSERT_EQ(PAGES, c.stored);
+	wrong("fail", 7, -1);
+	c = in(p);
+	wrong("fail", 0, 0);
+	EXPECT_LT(0, c.soft);
+	EXPECT_EQ(PAGES, c.loaded);
+	EXPECT_EQ(0, c.alone);
+	EXPECT_EQ(0, ssw_wrong(p, PAGES, 2));
 }
 
 /* A descriptor that never ends: its queue is aborted, and it is as if it had failed. */
@@ -597,6 +626,51 @@ SSW_BODY(iaa, small_queue)
 	EXPECT_EQ(0, c.failed + c.lost + c.poor);
 }
 
+/* Aborts all the time, of a queue in which others have units that are compressed, or verified */
+SSW_BODY(iaa, aborted_often)
+{
+	struct counts c;
+
+	dev_down();
+	ASSERT_EQ(0, dev_up("16", ENGINES));
+	ASSERT_EQ(0, ssw_write(ABORT, "10"));
+	ASSERT_EQ(0, put(dir, "delay_ms", "9"));
+	c = counts();
+	wrong("delay", 2, -1);
+	wrong("lose", 60, -1);
+	all_swap(_metadata);
+	sleep(12);
+	all_join(_metadata);
+	wrong("delay", 0, 0);
+	wrong("lose", 0, 0);
+	c = since(c);
+	TH_LOG("%lld done, %lld lost, %lld by software", c.done, c.lost, c.soft);
+	EXPECT_LT(0, c.lost);
+	EXPECT_LT(0, c.soft + c.poor);
+}
+
+/* No descriptor for long, with one page or several at a time: nobody waits for ever. */
+SSW_BODY(iaa, no_descriptor)
+{
+	static const char * const batch[] = { "1", "8" };
+	struct counts c;
+
+	for (size_t i = 0; i < ARRAY_SIZE(batch); i++) {
+		dev_down();
+		ASSERT_EQ(0, dev_up("1", 1));
+		ASSERT_EQ(0, ssw_write(ZBATCH "store_batch", batch[i]));
+		ASSERT_EQ(0, ssw_write(ABORT, "10"));
+		c = counts();
+		wrong("lose", 1, -1);
+		all_swap(_metadata);
+		sleep(2);
+		wrong("lose", 0, 0);
+		all_join(_metadata);
+		c = since(c);
+		EXPECT_LT(0, c.lost);
+	}
+}
+
 /* The queue comes and goes while tasks swap. */
 SSW_BODY(iaa, comes_and_goes)
 {
@@ -643,6 +717,31 @@ SSW_BODY(iaa, halts_for_a_function_reset)
 	halts(_metadata, "1");
 }
 
+/* It halts while its queue goes, and that waits for a descriptor. */
+SSW_BODY(iaa, halts_as_it_goes)
+{
+	pid_t goes;
+
+	for (int i = 0; i < 4; i++) {
+		ASSERT_EQ(0, ssw_write(ABORT, "3000"));
+		all_swap(_metadata);
+		wrong("lose", 1, -1);
+		usleep(300000);
+		goes = ssw_fork();
+		ASSERT_LE(0, goes);
+		if (!goes) {
+			dev_down();
+			_exit(0);
+		}
+		usleep(300000);
+		EXPECT_EQ(0, put(dir, "halt", i % 2 ? "0" : "1"));
+		EXPECT_EQ(0, ssw_join(goes));
+		wrong("lose", 0, 0);
+		EXPECT_EQ(0, dev_anew("64", ENGINES));
+		all_join(_metadata);
+	}
+}
+
 /* CPUs go offline, and another compressor is used meanwhile. */
 SSW_BODY(iaa, cpus_and_compressors)
 {
@@ -671,6 +770,20 @@ SSW_BODY(iaa, function_is_not_named)
 	ASSERT_EQ(0, put(PCI "0000:00:11.0/", "driver_override", "idxd"));
 	EXPECT_EQ(-ENODEV, put("/sys/bus/pci/drivers/idxd/", "bind", other));
 	EXPECT_EQ(0, put(PCI "0000:00:11.0/", "driver_override", "\n"));
+}
+
+/* One that is named, but has no interrupts that a device needs */
+SSW_BODY(iaa, function_without_interrupts)
+{
+	static const char other[] = "0000:00:1f.3";
+	char names[64] = "";
+
+	ssw_read(SIM, names, sizeof(names));
+	if (!strstr(names, other) || access(PCI "0000:00:1f.3", F_OK))
+		SKIP(_exit(0), "no such PCI function in idxd.sim=");
+	ASSERT_EQ(0, put(PCI "0000:00:1f.3/", "driver_override", "idxd"));
+	EXPECT_EQ(-ENODEV, put("/sys/bus/pci/drivers/idxd/", "bind", other));
+	EXPECT_EQ(0, put(PCI "0000:00:1f.3/", "driver_override", "\n"));
 }
 
 /* What can be set says no to what it does not know, and what is simulated says so. */
