@@ -787,7 +787,7 @@ MUTANTS = {
     "iaa-no-software": ("drivers/crypto/intel/iaa/iaa_batch.c", "		slot->state = IAA_SOFTWARE;\n}",
         "		iaa_end(ir, slot, err);\n}", "iaa/iaa.each_status"),
     "iaa-status-not-looked-at": ("drivers/crypto/intel/iaa/iaa_batch.c",
-        "	if (record->status == IAX_COMP_SUCCESS) {\n		/* It got", "	if (1) {\n		/* It got",
+        "	if (record->status == IAX_COMP_SUCCESS) {\n		unsigned", "	if (1) {\n		unsigned",
         "iaa/iaa.each_status"),
     "iaa-needs-a-queue": ("drivers/crypto/intel/iaa/iaa_batch.c", "	if (!ir->queue && compress)", "	if (!ir->queue)",
         "iaa/iaa.no_device_any_more"),
