@@ -674,13 +674,21 @@ SSW_BODY(iaa, no_descriptor)
 /* The queue comes and goes while tasks swap. */
 SSW_BODY(iaa, comes_and_goes)
 {
-	struct counts c = counts();
+	struct counts c = counts(), then;
 
 	all_swap(_metadata);
 	for (int i = 0; i < 8; i++) {
 		usleep(100000);
 		dev_down();
-		usleep(50000);
+		/* Until somebody has missed it */
+		then = counts();
+		ssw_for_looks(n) {
+			struct counts more = since(then);
+
+			if (more.soft + more.poor)
+				break;
+			usleep(20000);
+		}
 		EXPECT_EQ(0, dev_up(i % 2 ? "64" : "16", 1 + i % ENGINES));
 	}
 	all_join(_metadata);
