@@ -228,8 +228,13 @@ static void sim_descriptor(struct sim_engine *engine, struct sim_queue *queue,
 	} else if (sim_should(sim, SIM_LOSE)) {
 		sim_leave(sim, SIM_LOST);
 	} else if (sim_should(sim, SIM_FAIL)) {
+		status = READ_ONCE(sim->status);
 		record.error_code = READ_ONCE(sim->status) >> 8;
-		sim_end(sim, desc, &record, READ_ONCE(sim->status));
+		/* It looks as if it had been done, or is said to be. */
+		if (status != IAX_COMP_SUCCESS)
+			record.output_size = desc->opcode == IAX_OPCODE_COMPRESS ?
+					     desc->src1_size / 2 : desc->max_dst_size;
+		sim_end(sim, desc, &record, status);
 	} else {
 		status = sim_work(engine, desc, &record);
 		sim_end(sim, desc, &record, status);
