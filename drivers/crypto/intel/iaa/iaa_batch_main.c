@@ -26,8 +26,10 @@
 /* A mode that has no tables; others are indexes of iaa_modes. */
 #define IAA_MODE_DYNAMIC	(IAA_COMP_MODES_MAX - 1)
 
-/* Devices with queues that are bound, and the lock of the list and of what hangs on it */
+/* Devices with queues that are bound */
 LIST_HEAD(iaa_devices);
+
+/* Of that list and what hangs on it, of modes, and of who replaces the table of queues */
 DEFINE_MUTEX(iaa_devices_lock);
 
 DEFINE_SRCU(iaa_srcu);

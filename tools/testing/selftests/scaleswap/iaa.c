@@ -569,8 +569,8 @@ static pid_t swaps(int cpu)
 	if (pid)
 		return pid;
 	ssw_pin(cpu);
-	p = shared ? mmap(NULL, PAGES * SSW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			  -1, 0) : ssw_map(PAGES, false);
+	p = shared ? mmap(NULL, PAGES * SSW_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0) : ssw_map(PAGES, false);
 	if (p == MAP_FAILED)
 		_exit(9);
 	for (int i = 1; p && (i <= 2 || !*enough); i++) {
