@@ -66,8 +66,8 @@ def figures(part, r):
     every = r["counts"]["1"]["all"]
     if "device" not in r:
         return dict(fill, instructions_per_page=every / pages, pages_in=pages)
-    # With QEMU's instruction clock, so many nanoseconds are an instruction.
-    device = r["device"]["at_once_ns"] / 2**MIX["shift"]
+    # With QEMU's instruction clock a cycle is a nanosecond, of which so many are an instruction.
+    device = r["device"]["at_once_cycles"] / 2**MIX["shift"]
     moved = v["zswpin"] + v["zswpout"]
     return dict(fill, instructions_per_move=(every - device) / moved, device_instructions_per_move=device / moved,
                 pages_in=pages, pages_out=v["zswpout"], descriptors_per_move=r["device"]["done"] / moved)

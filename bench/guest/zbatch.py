@@ -32,7 +32,7 @@ def device_up(pages):
 
 
 def device():
-    return {k: int(g.read(f"{DEVICE}/{k}")) for k in ("at_once_ns", "done", "failed")}
+    return {k: int(g.read(f"{DEVICE}/{k}")) for k in ("at_once_cycles", "done", "failed")}
 
 
 def ready(o):

@@ -90,7 +90,7 @@ void sim_debug_init(struct idxd_sim *sim)
 	debugfs_create_u32("delay_ms", 0600, sim->debug, &sim->delay_ms);
 	debugfs_create_u32("most", 0600, sim->debug, &sim->most);
 	debugfs_create_bool("at_once", 0600, sim->debug, &sim->at_once);
-	debugfs_create_u64("at_once_ns", 0400, sim->debug, &sim->at_once_ns);
+	debugfs_create_u64("at_once_cycles", 0400, sim->debug, &sim->at_once_cycles);
 	sim_faults_init(sim);
 }
 

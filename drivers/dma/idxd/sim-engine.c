@@ -11,8 +11,8 @@
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
-#include <linux/sched/clock.h>
 #include <linux/slab.h>
+#include <linux/timex.h>
 
 #include "idxd.h"
 #include "registers.h"
@@ -294,11 +294,11 @@ static void sim_engine_work(struct work_struct *work)
 static void sim_at_once(struct idxd_sim *sim, struct sim_queue *queue,
 			const struct iax_hw_desc *desc)
 {
-	u64 start = local_clock();
+	u64 start = get_cycles();
 
 	lockdep_assert_held(&sim->lock);
 	sim_descriptor(sim->engine[SIM_ENGINES], queue, desc, true);
-	sim->at_once_ns += local_clock() - start;
+	sim->at_once_cycles += get_cycles() - start;
 }
 
 /**

@@ -128,7 +128,8 @@ struct sim_engine {
  * @engine: its engines, and one that works at doorbells
  * @at_once: whether descriptors are worked for at their doorbell, by the CPU that submits them, so
  *	that a bench can take that time away
- * @at_once_ns: that time, in nanoseconds of local_clock()
+ * @at_once_cycles: that time, in cycles: what nanoseconds these are is an estimate, and a bench
+ *	looks at what is left of a large number
  * @fault: when what goes wrong
  * @status: of descriptors that fail, the status and the error code << 8
  * @delay_ms: how long descriptors are delayed, in milliseconds
@@ -150,7 +151,7 @@ struct idxd_sim {
 	struct sim_queue queue[SIM_QUEUES];
 	struct sim_engine *engine[SIM_ENGINES + 1];
 	bool at_once;
-	u64 at_once_ns;
+	u64 at_once_cycles;
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 	struct fault_attr fault[SIM_FAULTS];
 #endif
