@@ -420,6 +420,19 @@ def table_zbatch():
     return markdown(["compressor", "pages are read", "median (min-max)", *titles.values()], rows) + source("zbatch.json")
 
 
+def table_zbatch_iaa():
+    d = data("zbatch-iaa.json")
+    of = {(r["part"], r["figure"]): r["iaa"] for r in d["all"]}
+    form = lambda v: n(v) if v >= 10 else f"{v:.3g}"
+    kinds = {"mix": "at random, no readahead", "read": "in order, readahead of 8"}
+    figures = {"instructions_per_move": "instructions of all CPUs for a page out or in, without the device's",
+               "lane_fill": "pages that reclaim stores at a time", "group_fill": "pages that readahead loads at a time",
+               "descriptors_per_move": "descriptors for a page out or in", "device_instructions_per_move": "the simulated device's own instructions for it"}
+    rows = [[how, title, *[spread(of[f"{kind}-iaa-{k}", fig], form) if (f"{kind}-iaa-{k}", fig) in of else "" for k in (1, 8)]]
+            for kind, how in kinds.items() for fig, title in figures.items()]
+    return markdown(["pages are read", "median (min-max)", "one page in a request", "up to eight"], rows) + source("zbatch-iaa.json")
+
+
 def table_lru_off():
     d = data("lru-off.json")
     rows = []
