@@ -495,8 +495,9 @@ SSW_BODY(iaa, lost)
 	wrong("lose", 37, 4);
 	c = out(p);
 	wrong("lose", 0, 0);
-	EXPECT_EQ(4, c.lost);
-	EXPECT_LE(4, c.poor);
+	/* Two engines may lose the last one at a time. */
+	EXPECT_LE(4, c.lost);
+	EXPECT_LE(c.lost, c.poor);
 	EXPECT_EQ(PAGES, c.stored + c.poor);
 	ssw_evict("ssw");
 	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
@@ -509,8 +510,8 @@ SSW_BODY(iaa, lost)
 	wrong("lose", 37, 4);
 	c = in(p);
 	wrong("lose", 0, 0);
-	EXPECT_EQ(4, c.lost);
-	EXPECT_LE(4, c.soft);
+	EXPECT_LE(4, c.lost);
+	EXPECT_LE(c.lost, c.soft);
 	EXPECT_EQ(PAGES, c.loaded);
 	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
 }
