@@ -795,6 +795,8 @@ MUTANTS = {
         "	wait_for_completion(&queue->unused);\n", "", "iaa/iaa.comes_and_goes"),
     "iaa-does-not-wait": ("drivers/crypto/intel/iaa/iaa_batch.c", "	if (err == -EAGAIN && !iaa_is_late(",
         "	if (0 && err == -EAGAIN && !iaa_is_late(", "iaa/iaa.small_queue"),
+    "iaa-aborted-twice": ("drivers/crypto/intel/iaa/iaa_batch_main.c",
+        "	if (READ_ONCE(queue->late) != queue->epoch)\n		return;\n", "", "iaa/iaa.lost"),
     "iaa-sent-while-aborted": ("drivers/crypto/intel/iaa/iaa_batch.c",
         "	if (smp_load_acquire(&ir->queue->aborting))\n		return -EAGAIN;\n", "", "iommu/iaa.aborted_often"),
     "iaa-busy": ("drivers/crypto/intel/iaa/iaa_batch.c", "err == -EAGAIN ? -ETIMEDOUT : err", "err == -EAGAIN ? -EBUSY : err",

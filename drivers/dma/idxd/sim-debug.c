@@ -22,6 +22,7 @@ static const char * const sim_count_name[SIM_COUNTS] = {
 	[SIM_FAILED] = "failed",
 	[SIM_ABORTED] = "aborted",
 	[SIM_LOST] = "lost",
+	[SIM_NEEDLESS] = "needless",
 	[SIM_FLIPPED] = "flipped",
 	[SIM_DROPPED] = "dropped",
 	[SIM_BAD_DMA] = "bad_dma",

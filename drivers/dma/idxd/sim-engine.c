@@ -226,10 +226,13 @@ static void sim_descriptor(struct sim_engine *engine, struct sim_queue *queue,
 	if (READ_ONCE(queue->aborting)) {
 		sim_leave(sim, SIM_ABORTED);
 	} else if (sim_should(sim, SIM_LOSE)) {
+		WRITE_ONCE(queue->lost, true);
 		sim_leave(sim, SIM_LOST);
 	} else if (sim_should(sim, SIM_FAIL)) {
-		status = READ_ONCE(sim->status);
-		record.error_code = READ_ONCE(sim->status) >> 8;
+		u32 how = READ_ONCE(sim->status);
+
+		status = how;
+		record.error_code = how >> 8;
 		/* It looks as if it had been done, or is said to be. */
 		if (status != IAX_COMP_SUCCESS)
 			record.output_size = desc->opcode == IAX_OPCODE_COMPRESS ?
@@ -401,6 +404,22 @@ void sim_queue_abort(struct idxd_sim *sim, unsigned int id)
 	wake_up_all(&sim->ended);
 	sim_queue_drain(sim, id);
 	WRITE_ONCE(queue->aborting, false);
+}
+
+/**
+ * sim_queue_count_abort - see whether the abort of a queue is for anything
+ * @sim: the device
+ * @id: which queue
+ *
+ * Context: any; before the abort.
+ */
+void sim_queue_count_abort(struct idxd_sim *sim, unsigned int id)
+{
+	struct sim_queue *queue = &sim->queue[id];
+
+	if (sim_queue_is_empty(sim, queue) && !READ_ONCE(queue->lost))
+		sim_count(sim, SIM_NEEDLESS);
+	WRITE_ONCE(queue->lost, false);
 }
 
 /**

@@ -312,6 +312,8 @@ static void sim_queue_command(struct idxd_sim *sim, unsigned int id, u32 cmd)
 	bool aborts = cmd == IDXD_CMD_ABORT_WQ || cmd == IDXD_CMD_ABORT_ALL ||
 		      cmd == IDXD_CMD_RESET_WQ || cmd == IDXD_CMD_RESET_DEVICE;
 
+	if (cmd == IDXD_CMD_ABORT_WQ)
+		sim_queue_count_abort(sim, id);
 	/* A queue that is being disabled takes no more. */
 	if (cmd != IDXD_CMD_DRAIN_WQ && cmd != IDXD_CMD_DRAIN_ALL &&
 	    cmd != IDXD_CMD_ABORT_WQ && cmd != IDXD_CMD_ABORT_ALL)

@@ -61,14 +61,15 @@ enum sim_fault { SIM_FAIL, SIM_LOSE, SIM_DELAY, SIM_FLIP, SIM_FAULTS };
  * @SIM_FAILED: descriptors that have ended with one
  * @SIM_ABORTED: descriptors that have not ended, as a command or the device's halt came first
  * @SIM_LOST: descriptors that were lost on demand
+ * @SIM_NEEDLESS: aborts of a queue that had nothing, and from which nothing was lost since the last
  * @SIM_FLIPPED: outputs that were damaged on demand
  * @SIM_DROPPED: descriptors for a queue that was full, or disabled
  * @SIM_BAD_DMA: accesses to memory that the device has not been given
  * @SIM_COUNTS: how many there are
  */
 enum sim_count {
-	SIM_DONE, SIM_FAILED, SIM_ABORTED, SIM_LOST, SIM_FLIPPED, SIM_DROPPED, SIM_BAD_DMA,
-	SIM_COUNTS
+	SIM_DONE, SIM_FAILED, SIM_ABORTED, SIM_LOST, SIM_NEEDLESS, SIM_FLIPPED, SIM_DROPPED,
+	SIM_BAD_DMA, SIM_COUNTS
 };
 
 /**
@@ -79,6 +80,7 @@ enum sim_count {
  * @size: how many there may be; 0 while the queue is disabled
  * @engines: which engines take from it, a bit each
  * @busy: descriptors that engines have taken, and not ended
+ * @lost: whether one was lost since the last abort
  * @aborting: whether engines are to leave them as they are, if they can
  */
 struct sim_queue {
@@ -88,6 +90,7 @@ struct sim_queue {
 	unsigned int size;
 	unsigned long engines;
 	unsigned int busy;
+	bool lost;
 	bool aborting;
 };
 
@@ -195,6 +198,7 @@ void sim_engines_exit(struct idxd_sim *sim);
 void sim_queue_push(struct idxd_sim *sim, unsigned int id, const struct iax_hw_desc *desc);
 void sim_queue_drain(struct idxd_sim *sim, unsigned int id);
 void sim_queue_abort(struct idxd_sim *sim, unsigned int id);
+void sim_queue_count_abort(struct idxd_sim *sim, unsigned int id);
 
 void sim_debug_init(struct idxd_sim *sim);
 void sim_debug_exit(struct idxd_sim *sim);

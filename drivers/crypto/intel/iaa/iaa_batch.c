@@ -283,7 +283,7 @@ static void iaa_look(struct iaa_req *ir, struct iaa_slot *slot)
 	if (gone)
 		iaa_retire(ir, slot, record->status);
 	else if (iaa_is_late(slot->began, 1))
-		iaa_queue_abort(queue);
+		iaa_queue_abort(queue, slot->epoch);
 }
 
 /* Submit a unit that has waited, or will have to. */

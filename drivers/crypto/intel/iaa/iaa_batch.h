@@ -36,7 +36,8 @@
  * @epoch: grows with each abort that has ended: what was submitted before does not access memory
  *	any more
  * @aborting: nothing is to be submitted
- * @abort: aborts the queue
+ * @late: the epoch of what does not end
+ * @abort: aborts the queue, unless that was done since @late
  * @node: the device's memory node
  */
 struct iaa_queue {
@@ -45,6 +46,7 @@ struct iaa_queue {
 	struct completion unused;
 	unsigned int epoch;
 	bool aborting;
+	unsigned int late;
 	struct work_struct abort;
 	int node;
 };
@@ -124,7 +126,7 @@ extern unsigned int iaa_abort_ms;
 extern struct srcu_struct iaa_srcu;
 
 struct iaa_queue *iaa_queue_get(void);
-void iaa_queue_abort(struct iaa_queue *queue);
+void iaa_queue_abort(struct iaa_queue *queue, unsigned int epoch);
 
 static inline struct device *iaa_queue_dev(const struct iaa_queue *queue)
 {

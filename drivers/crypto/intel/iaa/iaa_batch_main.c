@@ -77,6 +77,14 @@ static bool iaa_has_fixed, iaa_has_dynamic;
 
 /* --- modes ------------------------------------------------------------------- */
 
+static void iaa_mode_free(struct iaa_compression_mode *mode)
+{
+	kfree(mode->d_table);
+	kfree(mode->ll_table);
+	kfree(mode->name);
+	kfree(mode);
+}
+
 /**
  * remove_iaa_compression_mode - remove what add_iaa_compression_mode() has added
  * @name: its name
@@ -92,10 +100,7 @@ void remove_iaa_compression_mode(const char *name)
 		if (!mode || strcmp(mode->name, name))
 			continue;
 		iaa_modes[i] = NULL;
-		kfree(mode->ll_table);
-		kfree(mode->d_table);
-		kfree(mode->name);
-		kfree(mode);
+		iaa_mode_free(mode);
 	}
 	mutex_unlock(&iaa_devices_lock);
 }
@@ -138,12 +143,8 @@ int add_iaa_compression_mode(const char *name, const u32 *ll_table, int ll_table
 	if (!err)
 		iaa_modes[i] = mode;
 	mutex_unlock(&iaa_devices_lock);
-	if (err) {
-		kfree(mode->d_table);
-		kfree(mode->ll_table);
-		kfree(mode->name);
-		kfree(mode);
-	}
+	if (err)
+		iaa_mode_free(mode);
 	return err;
 }
 EXPORT_SYMBOL_GPL(add_iaa_compression_mode);
@@ -265,20 +266,25 @@ static void iaa_abort_work(struct work_struct *work)
 {
 	struct iaa_queue *queue = container_of(work, struct iaa_queue, abort);
 	struct device *dev = iaa_queue_dev(queue);
+	bool stopped;
 	int err;
 
+	/* Who polls asks again while this runs. What has been submitted since is not late. */
+	if (READ_ONCE(queue->late) != queue->epoch)
+		return;
 	WRITE_ONCE(queue->aborting, true);
 	/* Pairs with those that submit under it: they are done, or see that they must not. */
 	synchronize_srcu(&iaa_srcu);
-	/* A device that has stopped does not execute commands, and need not. */
-	err = iaa_queue_is_on(queue) ? idxd_wq_abort(queue->iaa.wq) : 0;
-	/* It may have stopped meanwhile. */
-	if (err && iaa_queue_is_on(queue)) {
-		dev_err_ratelimited(dev, "queue %d cannot be aborted (%d): reset the device\n",
-				    queue->iaa.wq->id, err);
-	} else {
+	err = iaa_queue_is_on(queue) ? idxd_wq_abort(queue->iaa.wq) : -ENODEV;
+	/* A device that has stopped executes no commands, and need not. */
+	stopped = err && !iaa_queue_is_on(queue);
+	if (!err)
 		dev_err_ratelimited(dev, "queue %d was aborted: a descriptor took above %u ms\n",
 				    queue->iaa.wq->id, READ_ONCE(iaa_abort_ms));
+	else if (!stopped)
+		dev_err_ratelimited(dev, "queue %d cannot be aborted (%d): reset the device\n",
+				    queue->iaa.wq->id, err);
+	if (!err || stopped) {
 		/* Pairs with iaa_look(): the device's writes are over. */
 		smp_store_release(&queue->epoch, queue->epoch + 1);
 	}
@@ -290,11 +296,13 @@ static void iaa_abort_work(struct work_struct *work)
 /**
  * iaa_queue_abort - have a queue aborted, as a descriptor does not end
  * @queue: the queue
+ * @epoch: of the descriptor
  *
- * Context: any. When it is over, @queue->epoch has changed.
+ * Context: any. When it is over, @queue->epoch is another one.
  */
-void iaa_queue_abort(struct iaa_queue *queue)
+void iaa_queue_abort(struct iaa_queue *queue, unsigned int epoch)
 {
+	WRITE_ONCE(queue->late, epoch);
 	queue_work(iaa_abort_wq, &queue->abort);
 }
 
@@ -471,6 +479,20 @@ static void iaa_unregister(void)
 
 /* --- the driver ----------------------------------------------------------------- */
 
+static void iaa_crypto_remove(struct idxd_dev *idxd_dev)
+{
+	struct idxd_wq *wq = idxd_dev_to_wq(idxd_dev);
+
+	/* An abort needs the thread of the device's interrupt, which takes the lock at a halt. */
+	iaa_queue_remove(wq);
+	mutex_lock(&wq->wq_lock);
+	/* If the device was halted, that was done then. */
+	if (!percpu_ref_is_dying(&wq->wq_active))
+		__idxd_wq_quiesce(wq);
+	idxd_drv_disable_wq(wq);
+	mutex_unlock(&wq->wq_lock);
+}
+
 static int iaa_crypto_probe(struct idxd_dev *idxd_dev)
 {
 	struct idxd_wq *wq = idxd_dev_to_wq(idxd_dev);
@@ -493,35 +515,21 @@ static int iaa_crypto_probe(struct idxd_dev *idxd_dev)
 		goto none;
 	}
 	if (!iaa_queue_add(wq)) {
+		idxd_drv_disable_wq(wq);
 		err = -ENOMEM;
-		goto disable;
+		goto none;
 	}
+	mutex_unlock(&wq->wq_lock);
+	/* Algorithms are tested on the device, so this may wait for an abort: see the removal. */
 	err = iaa_register(idxd);
-	if (!err)
-		goto unlock;
-	iaa_queue_remove(wq);
-	__idxd_wq_quiesce(wq);
-disable:
-	idxd_drv_disable_wq(wq);
+	if (err)
+		iaa_crypto_remove(idxd_dev);
+	return err;
 none:
 	wq->type = IDXD_WQT_NONE;
 unlock:
 	mutex_unlock(&wq->wq_lock);
 	return err;
-}
-
-static void iaa_crypto_remove(struct idxd_dev *idxd_dev)
-{
-	struct idxd_wq *wq = idxd_dev_to_wq(idxd_dev);
-
-	/* An abort needs the thread of the device's interrupt, which takes the lock at a halt. */
-	iaa_queue_remove(wq);
-	mutex_lock(&wq->wq_lock);
-	/* If the device was halted, that was done then. */
-	if (!percpu_ref_is_dying(&wq->wq_active))
-		__idxd_wq_quiesce(wq);
-	idxd_drv_disable_wq(wq);
-	mutex_unlock(&wq->wq_lock);
 }
 
 /* No descriptor asks for an interrupt. */

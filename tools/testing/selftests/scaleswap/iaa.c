@@ -19,6 +19,7 @@
 #define ABORT	"/sys/module/iaa_crypto/parameters/abort_ms"
 #define PATIENT	"60000"
 #define AT_ONCE	"100"
+#define SOON	"1000"
 
 #define PAGES	512
 #define UNITS	8
@@ -491,7 +492,7 @@ SSW_BODY(iaa, lost)
 
 	ssw_pin(0);
 	p = pages_of(_metadata, 1);
-	ASSERT_EQ(0, ssw_write(ABORT, AT_ONCE));
+	ASSERT_EQ(0, ssw_write(ABORT, SOON));
 	wrong("lose", 37, 4);
 	c = out(p);
 	wrong("lose", 0, 0);
@@ -506,7 +507,7 @@ SSW_BODY(iaa, lost)
 	ASSERT_EQ(0, ssw_write(ABORT, PATIENT));
 	c = out(p);
 	ASSERT_EQ(PAGES, c.stored);
-	ASSERT_EQ(0, ssw_write(ABORT, AT_ONCE));
+	ASSERT_EQ(0, ssw_write(ABORT, SOON));
 	wrong("lose", 37, 4);
 	c = in(p);
 	wrong("lose", 0, 0);
@@ -514,6 +515,8 @@ SSW_BODY(iaa, lost)
 	EXPECT_LE(c.lost, c.soft);
 	EXPECT_EQ(PAGES, c.loaded);
 	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
+	/* One abort for each, though its task looks all the time. */
+	EXPECT_EQ(0, get("needless"));
 }
 
 /*
