@@ -774,10 +774,11 @@ MUTANTS = {
     # IAA, and its simulated devices
     "iaa-one-at-a-time": ("drivers/crypto/intel/iaa/iaa_batch.h", "#define IAA_UNITS	8", "#define IAA_UNITS	1",
         "iaa/iaa.all_at_once"),
-    "iaa-by-the-clock": ("drivers/crypto/intel/iaa/iaa_batch.c", "		iaa_queue_abort(queue);",
+    "iaa-by-the-clock": ("drivers/crypto/intel/iaa/iaa_batch.c", "		iaa_queue_abort(queue, slot->epoch);",
         "		iaa_retire(ir, slot, false);", "iaa/iaa.late"),
     "iaa-never-aborted": ("drivers/crypto/intel/iaa/iaa_batch_main.c",
-        "	err = iaa_queue_is_on(queue) ? idxd_wq_abort(queue->iaa.wq) : 0;", "	err = 0;", "iaa/iaa.late"),
+        "	err = iaa_queue_is_on(queue) ? idxd_wq_abort(queue->iaa.wq) : -ENODEV;",
+        "	err = 0;", "iaa/iaa.late"),
     "iaa-unmapped-early": ("drivers/crypto/intel/iaa/iaa_batch.c",
         "	err = iaa_send(ir, slot);\n	if (err)\n		goto unmap;\n	iaa_count_call(ir);",
         "	err = iaa_send(ir, slot);\n	if (err)\n		goto unmap;\n	iaa_unmap(ir, slot);\n	iaa_count_call(ir);",
