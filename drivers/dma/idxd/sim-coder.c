@@ -465,18 +465,18 @@ static int symbol(struct in *in, const struct sim_tree *tree)
 
 static int fixed_codes(struct sim_inflate *state)
 {
-	u8 len[SIM_LL + 2];
+	u8 len[SIM_LL_MOST];
 
-	for (int i = 0; i < SIM_LL + 2; i++)
+	for (int i = 0; i < SIM_LL_MOST; i++)
 		len[i] = i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8;
-	tree_of(&state->ll, len, SIM_LL + 2, true);
-	memset(len, 5, 32);
-	return tree_of(&state->dist, len, 32, true);
+	tree_of(&state->ll, len, SIM_LL_MOST, true);
+	memset(len, 5, SIM_DIST_MOST);
+	return tree_of(&state->dist, len, SIM_DIST_MOST, true);
 }
 
 static int dynamic_codes(struct in *in, struct sim_inflate *state)
 {
-	u8 len[288 + 32] = { 0 }, cl[SIM_CL] = { 0 };
+	u8 len[SIM_LL_MOST + SIM_DIST_MOST] = { 0 }, cl[SIM_CL] = { 0 };
 	int nr_ll = get(in, 5), nr_dist = get(in, 5), nr_cl = get(in, 4), n = 0;
 
 	if (nr_cl < 0)
@@ -647,4 +647,50 @@ int sim_inflate(struct sim_buf *buf, struct sim_inflate *state, bool header_only
 		if (state->last)
 			return 0;
 	}
+}
+
+/* Lengths of the codes of which a tree was made */
+static void save(const struct sim_tree *tree, u8 *len)
+{
+	unsigned int at = 0;
+
+	for (int bits = 1; bits <= SIM_BITS; bits++)
+		for (unsigned int n = tree->nr[bits]; n; n--)
+			len[tree->symbol[at++]] = bits;
+}
+
+/**
+ * sim_inflate_save - take down the codes of a block
+ * @state: which has begun
+ * @ll: set to their lengths, of SIM_LL_MOST symbols; zeroes before
+ * @dist: the same for SIM_DIST_MOST distances
+ *
+ * Context: any.
+ */
+void sim_inflate_save(const struct sim_inflate *state, u8 *ll, u8 *dist)
+{
+	save(&state->ll, ll);
+	save(&state->dist, dist);
+}
+
+/**
+ * sim_inflate_load - begin a block with codes that were taken down
+ * @state: set to it. Whether it is the last one is for the caller to say.
+ * @ll: their lengths, up to SIM_BITS, of SIM_LL_MOST symbols
+ * @dist: the same for SIM_DIST_MOST distances
+ *
+ * Context: any.
+ * Return: 0, or -EINVAL if these are no codes.
+ */
+int sim_inflate_load(struct sim_inflate *state, const u8 *ll, const u8 *dist)
+{
+	for (int i = 0; i < SIM_LL_MOST; i++)
+		if (ll[i] > SIM_BITS)
+			return -EINVAL;
+	for (int i = 0; i < SIM_DIST_MOST; i++)
+		if (dist[i] > SIM_BITS)
+			return -EINVAL;
+	state->in_block = true;
+	return tree_of(&state->ll, ll, SIM_LL_MOST, false) ?:
+	       tree_of(&state->dist, dist, SIM_DIST_MOST, false);
 }

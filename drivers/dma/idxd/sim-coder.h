@@ -17,6 +17,10 @@
 #define SIM_DIST	30
 #define SIM_CL		19
 
+/* Symbols that a code may have, though two of each stand for nothing */
+#define SIM_LL_MOST	(SIM_LL + 2)
+#define SIM_DIST_MOST	(SIM_DIST + 2)
+
 /* History, in bytes, and the longest match. Longer ones are read, but never written. */
 #define SIM_WINDOW	4096
 #define SIM_MATCH	32
@@ -58,7 +62,7 @@ struct sim_work {
  */
 struct sim_tree {
 	u16 nr[SIM_BITS + 1];
-	u16 symbol[SIM_LL + 2];
+	u16 symbol[SIM_LL_MOST];
 };
 
 /**
@@ -95,5 +99,7 @@ int sim_deflate(struct sim_buf *buf, const struct sim_codes *codes, const u8 *fi
 		unsigned int bits, struct sim_work *work);
 int sim_deflate_dynamic(struct sim_buf *buf, struct sim_codes *codes, struct sim_work *work);
 int sim_inflate(struct sim_buf *buf, struct sim_inflate *state, bool header_only);
+void sim_inflate_save(const struct sim_inflate *state, u8 *ll, u8 *dist);
+int sim_inflate_load(struct sim_inflate *state, const u8 *ll, const u8 *dist);
 
 #endif /* _IDXD_SIM_CODER_H */

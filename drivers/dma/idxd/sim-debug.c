@@ -90,8 +90,10 @@ void sim_debug_init(struct idxd_sim *sim)
 	sim->delay_ms = 20;
 	debugfs_create_u32("delay_ms", 0600, sim->debug, &sim->delay_ms);
 	debugfs_create_u32("most", 0600, sim->debug, &sim->most);
+	debugfs_create_bool("deaf", 0600, sim->debug, &sim->deaf);
 	debugfs_create_bool("at_once", 0600, sim->debug, &sim->at_once);
 	debugfs_create_u64("at_once_cycles", 0400, sim->debug, &sim->at_once_cycles);
+	debugfs_create_u64("latency", 0600, sim->debug, &sim->latency);
 	sim_faults_init(sim);
 }
 
@@ -104,6 +106,7 @@ void sim_debug_init(struct idxd_sim *sim)
 void sim_debug_exit(struct idxd_sim *sim)
 {
 	debugfs_remove_recursive(sim->debug);
+	WRITE_ONCE(sim->deaf, false);
 	mutex_lock(&sim_dir_lock);
 	if (!--sim_dir_users)
 		debugfs_remove_recursive(sim_dir);

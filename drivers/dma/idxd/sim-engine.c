@@ -31,12 +31,31 @@ struct sim_aecs {
 	u32 padding[2];
 } __packed;
 
+/*
+ * The decompressor's state between two descriptors, as this simulation writes it: what a device
+ * writes is its own. It has to come back as it was, which @sum tells.
+ */
+struct sim_state {
+	u32 sum;
+	u8 last;
+	u8 ll[SIM_LL_MOST];
+	u8 dist[SIM_DIST_MOST];
+} __packed;
+
+/* Room for it: of a device whose decompressor has its first format */
+#define SIM_STATE	1088
+
 /* Flags of all descriptors, of compression and of decompression that there are */
 #define SIM_FLAGS	(IDXD_OP_FLAG_CRAV | IDXD_OP_FLAG_RCR | IDXD_OP_FLAG_RCI | IDXD_OP_FLAG_CC)
 #define SIM_COMP	(BIT(1) | BIT(2))
 #define SIM_COMP_MADE	(BIT(12) | BIT(13))
 #define SIM_DECOMP	(BIT(0) | BIT(1) | BIT(2) | BIT(3))
 #define SIM_DECOMP_SUPPRESS	BIT(9)
+#define SIM_DECOMP_HEADER	(BIT(0) | SIM_DECOMP_SUPPRESS)
+
+/* Of two states at src2, with SIM_OTHER the first one is written, and the second one read. */
+#define SIM_OTHER	BIT(22)
+#define SIM_WRITE_STATE	(IDXD_OP_FLAG_WR_SRC2_AECS_COMP | SIM_OTHER)
 
 /* Error codes of an analytics error */
 #define SIM_ERR_DATA	0x02
@@ -61,6 +80,9 @@ static void *sim_address(struct idxd_sim *sim, u64 addr)
 /* Copy between the device and memory, a page at a time. Return false if it may not. */
 static bool sim_dma(struct idxd_sim *sim, u64 addr, void *data, u32 len, bool write)
 {
+	/* It was told to keep off the bus. */
+	if (!sim->pdev->is_busmaster)
+		return false;
 	while (len) {
 		u32 n = min_t(u32, len, PAGE_SIZE - offset_in_page(addr));
 		void *at = sim_address(sim, addr);
@@ -96,7 +118,7 @@ static u8 sim_compress(struct sim_engine *engine, const struct iax_hw_desc *desc
 	if (desc->compr_flags != (made ? SIM_COMP | SIM_COMP_MADE : SIM_COMP))
 		return IAX_COMP_INVALID_COMP_FLAG;
 	/* Codes are either given, or made. */
-	if (made != !(desc->flags & IDXD_OP_FLAG_RD_SRC2_AECS))
+	if (made != !(desc->flags & IDXD_OP_FLAG_RD_SRC2_AECS) || desc->flags & SIM_WRITE_STATE)
 		return IAX_COMP_INVALID_FLAGS;
 	if (made) {
 		err = sim_deflate_dynamic(&buf, &engine->codes, &engine->work);
@@ -120,6 +142,46 @@ static u8 sim_compress(struct sim_engine *engine, const struct iax_hw_desc *desc
 	return IAX_COMP_ANALYTICS_ERROR;
 }
 
+static u32 sim_sum(const struct sim_state *state)
+{
+	return crc32_le(~0, &state->last, sizeof(*state) - offsetof(struct sim_state, last));
+}
+
+/* Write the state after a block's header, for other descriptors to begin with. */
+static u8 sim_write_state(struct sim_engine *engine, const struct iax_hw_desc *desc)
+{
+	struct sim_state state = { .last = engine->inflate.last };
+	u8 filler[SIM_STATE - sizeof(state)] = { };
+
+	sim_inflate_save(&engine->inflate, state.ll, state.dist);
+	state.sum = sim_sum(&state);
+	if (!sim_dma(engine->sim, desc->src2_addr, &state, sizeof(state), true) ||
+	    !sim_dma(engine->sim, desc->src2_addr + sizeof(state), filler, sizeof(filler), true))
+		return IAX_COMP_TRANSLATION_FAIL;
+	return IAX_COMP_SUCCESS;
+}
+
+/* Begin with the state that a descriptor gives, if it does. */
+static u8 sim_read_state(struct sim_engine *engine, const struct iax_hw_desc *desc)
+{
+	struct sim_state state;
+
+	memset(&engine->inflate, 0, sizeof(engine->inflate));
+	if (!(desc->flags & (IDXD_OP_FLAG_RD_SRC2_AECS | SIM_WRITE_STATE)))
+		return IAX_COMP_SUCCESS;
+	if (desc->src2_size != SIM_STATE)
+		return IAX_COMP_INVALID_SIZE;
+	if (!(desc->flags & IDXD_OP_FLAG_RD_SRC2_AECS))
+		return IAX_COMP_SUCCESS;
+	if (!sim_dma(engine->sim, desc->src2_addr, &state, sizeof(state), false))
+		return IAX_COMP_TRANSLATION_FAIL;
+	if (state.sum != sim_sum(&state) ||
+	    sim_inflate_load(&engine->inflate, state.ll, state.dist))
+		return IAX_COMP_ANALYTICS_ERROR;
+	engine->inflate.last = state.last;
+	return IAX_COMP_SUCCESS;
+}
+
 static u8 sim_decompress(struct sim_engine *engine, const struct iax_hw_desc *desc,
 			 struct iax_completion_record *record)
 {
@@ -127,14 +189,22 @@ static u8 sim_decompress(struct sim_engine *engine, const struct iax_hw_desc *de
 		.src = engine->src, .slen = desc->src1_size,
 		.dst = engine->dst, .room = min_t(u32, desc->max_dst_size, SIM_XFER),
 	};
+	u32 state = desc->flags & (IDXD_OP_FLAG_RD_SRC2_AECS | SIM_WRITE_STATE);
+	bool header = state == SIM_WRITE_STATE;
+	u8 status;
 	int err;
 
-	if ((desc->decompr_flags & ~SIM_DECOMP_SUPPRESS) != SIM_DECOMP)
-		return IAX_COMP_INVALID_COMP_FLAG;
-	if (desc->flags & IDXD_OP_FLAG_RD_SRC2_AECS)
+	if (state && !header && state != IDXD_OP_FLAG_RD_SRC2_AECS)
 		return IAX_COMP_INVALID_FLAGS;
-	memset(&engine->inflate, 0, sizeof(engine->inflate));
-	err = sim_inflate(&buf, &engine->inflate, false);
+	if (header ? desc->decompr_flags != SIM_DECOMP_HEADER :
+	    (desc->decompr_flags & ~SIM_DECOMP_SUPPRESS) != SIM_DECOMP)
+		return IAX_COMP_INVALID_COMP_FLAG;
+	status = sim_read_state(engine, desc);
+	if (status != IAX_COMP_SUCCESS)
+		return status;
+	err = sim_inflate(&buf, &engine->inflate, header);
+	if (!err && header)
+		return sim_write_state(engine, desc);
 	record->crc = crc32_le(0, engine->dst, buf.len);
 	record->output_size = buf.len;
 	if (!err)
@@ -150,7 +220,7 @@ static u8 sim_work(struct sim_engine *engine, const struct iax_hw_desc *desc,
 		   struct iax_completion_record *record)
 {
 	struct idxd_sim *sim = engine->sim;
-	u32 flags = SIM_FLAGS | IDXD_OP_FLAG_RD_SRC2_AECS;
+	u32 flags = SIM_FLAGS | IDXD_OP_FLAG_RD_SRC2_AECS | SIM_WRITE_STATE;
 	bool writes = true;
 	u8 status;
 
@@ -184,20 +254,36 @@ static u8 sim_work(struct sim_engine *engine, const struct iax_hw_desc *desc,
 	return status;
 }
 
-/* Count how a descriptor leaves the device, before anybody can see that it has. */
-static void sim_leave(struct idxd_sim *sim, enum sim_count how)
+/**
+ * sim_leave - count how a descriptor leaves the device
+ * @sim: the device
+ * @how: how
+ *
+ * Context: any; before anybody can see that it has.
+ */
+void sim_leave(struct idxd_sim *sim, enum sim_count how)
 {
 	sim_count(sim, how);
 	atomic_dec(&sim->now);
 }
 
-/* Write how a descriptor has ended: its status last, as the driver looks at that alone. */
-static void sim_end(struct idxd_sim *sim, const struct iax_hw_desc *desc,
-		    struct iax_completion_record *record, u8 status)
+/**
+ * sim_end - write how a descriptor has ended
+ * @sim: the device
+ * @desc: the descriptor
+ * @record: what to write but for the status
+ * @status: that, which is written last, as the driver looks at it alone
+ *
+ * Context: any.
+ */
+void sim_end(struct idxd_sim *sim, const struct iax_hw_desc *desc,
+	     struct iax_completion_record *record, u8 status)
 {
 	struct iax_completion_record *at = sim_address(sim, desc->completion_addr);
 
 	sim_leave(sim, status == IAX_COMP_SUCCESS ? SIM_DONE : SIM_FAILED);
+	if (!sim->pdev->is_busmaster)
+		return;
 	if (desc->flags & IDXD_OP_FLAG_CRAV) {
 		if (!at || !IS_ALIGNED(desc->completion_addr, sizeof(*at))) {
 			sim_count(sim, SIM_BAD_DMA);
@@ -210,6 +296,20 @@ static void sim_end(struct idxd_sim *sim, const struct iax_hw_desc *desc,
 	}
 	if (desc->flags & IDXD_OP_FLAG_RCI)
 		sim_interrupt(sim, desc->int_handle);
+}
+
+/* A descriptor has ended, or will have. */
+static void sim_ends(struct sim_engine *engine, struct sim_queue *queue,
+		     const struct iax_hw_desc *desc, struct iax_completion_record *record, u8 status,
+		     bool at_once)
+{
+	struct idxd_sim *sim = engine->sim;
+	struct sim_held held = { .desc = *desc, .record = *record, .status = status };
+
+	if (at_once && sim->latency)
+		sim_hold(sim, queue, engine->arrived, &held);
+	else
+		sim_end(sim, desc, record, status);
 }
 
 /* Work for a descriptor, unless it goes wrong on demand. With @at_once nothing is delayed. */
@@ -237,10 +337,10 @@ static void sim_descriptor(struct sim_engine *engine, struct sim_queue *queue,
 		if (status != IAX_COMP_SUCCESS)
 			record.output_size = desc->opcode == IAX_OPCODE_COMPRESS ?
 					     desc->src1_size / 2 : desc->max_dst_size;
-		sim_end(sim, desc, &record, status);
+		sim_ends(engine, queue, desc, &record, status, at_once);
 	} else {
 		status = sim_work(engine, desc, &record);
-		sim_end(sim, desc, &record, status);
+		sim_ends(engine, queue, desc, &record, status, at_once);
 	}
 }
 
@@ -297,11 +397,14 @@ static void sim_engine_work(struct work_struct *work)
 static void sim_at_once(struct idxd_sim *sim, struct sim_queue *queue,
 			const struct iax_hw_desc *desc)
 {
+	struct sim_engine *engine = sim->engine[SIM_ENGINES];
 	u64 start = get_cycles();
 
 	lockdep_assert_held(&sim->lock);
-	sim_descriptor(sim->engine[SIM_ENGINES], queue, desc, true);
+	engine->arrived = start - sim->at_once_cycles;
+	sim_descriptor(engine, queue, desc, true);
 	sim->at_once_cycles += get_cycles() - start;
+	sim_held_next(sim);
 }
 
 /**
@@ -400,6 +503,7 @@ void sim_queue_abort(struct idxd_sim *sim, unsigned int id)
 	WRITE_ONCE(queue->aborting, true);
 	for (; queue->head != queue->tail; queue->head++)
 		sim_leave(sim, SIM_ABORTED);
+	sim_held_drop(sim, queue);
 	spin_unlock_irq(&sim->lock);
 	wake_up_all(&sim->ended);
 	sim_queue_drain(sim, id);

@@ -8,6 +8,7 @@
  */
 #include <linux/bitfield.h>
 #include <linux/cpufeature.h>
+#include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/module.h>
 #include <linux/pci.h>
@@ -370,6 +371,8 @@ static void sim_command_work(struct work_struct *work)
 	struct idxd_sim *sim = container_of(work, struct idxd_sim, command);
 	u32 status;
 
+	while (READ_ONCE(sim->deaf))
+		msleep(20);
 	mutex_lock(&sim->commands);
 	status = sim_execute(sim, (union idxd_command_reg){ .bits = sim->cmd });
 	mutex_unlock(&sim->commands);
@@ -440,6 +443,7 @@ static void sim_free(struct idxd_sim *sim)
 		destroy_workqueue(sim->command_wq);
 	if (sim->wq)
 		destroy_workqueue(sim->wq);
+	sim_held_exit(sim);
 	sim_engines_exit(sim);
 	kvfree(sim);
 }
@@ -468,6 +472,7 @@ void __iomem *idxd_sim_map(struct idxd_device *idxd)
 	sim->command_wq = alloc_ordered_workqueue("idxd_sim_cmd-%s", WQ_MEM_RECLAIM | WQ_HIGHPRI,
 						  pci_name(sim->pdev));
 	if (!sim->wq || !sim->command_wq || sim_engines_init(sim) ||
+	    sim_held_init(sim) ||
 	    device_create_file(&sim->pdev->dev, &dev_attr_simulated)) {
 		sim_free(sim);
 		return NULL;

@@ -24,6 +24,7 @@ struct pci_dev;
 #ifdef CONFIG_INTEL_IDXD_SIM
 
 #include <linux/fault-inject.h>
+#include <linux/hrtimer.h>
 #include <linux/idxd.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -79,7 +80,7 @@ enum sim_count {
  * @tail: where the next one goes; both only grow
  * @size: how many there may be; 0 while the queue is disabled
  * @engines: which engines take from it, a bit each
- * @busy: descriptors that engines have taken, and not ended
+ * @busy: descriptors that engines have taken, and not ended, or that are withheld
  * @lost: whether one was lost since the last abort
  * @aborting: whether engines are to leave them as they are, if they can
  */
@@ -95,10 +96,28 @@ struct sim_queue {
 };
 
 /**
+ * struct sim_held - a descriptor that has ended, and that nobody is told of yet
+ * @desc: the descriptor
+ * @record: how it has ended, but for its status
+ * @status: its status
+ * @queue: where it came from
+ * @due: when it will be told, in cycles without those of the simulation
+ */
+struct sim_held {
+	struct iax_hw_desc desc;
+	struct iax_completion_record record;
+	u8 status;
+	struct sim_queue *queue;
+	u64 due;
+};
+
+/**
  * struct sim_engine - an engine of the device
  * @sim: its device
  * @run: work that takes descriptors, until there are none
  * @running: whether that was queued, and will look again
+ * @arrived: when its descriptor came, if it works at the doorbell, in cycles without those of the
+ *	simulation
  * @src: what it reads
  * @dst: what it will write
  * @codes: codes of what it compresses
@@ -109,6 +128,7 @@ struct sim_engine {
 	struct idxd_sim *sim;
 	struct work_struct run;
 	bool running;
+	u64 arrived;
 	u8 src[SIM_XFER];
 	u8 dst[SIM_XFER];
 	struct sim_codes codes;
@@ -133,6 +153,13 @@ struct sim_engine {
  *	that a bench can take that time away
  * @at_once_cycles: that time, in cycles: what nanoseconds these are is an estimate, and a bench
  *	looks at what is left of a large number
+ * @latency: how long after that it is done, in cycles without @at_once_cycles; 0: at once
+ * @held: descriptors that are withheld so, SIM_DEPTH at most, a ring
+ * @held_head: the first of these
+ * @held_tail: where the next one goes; both only grow
+ * @free_at: when each engine has done what it has
+ * @timer: for the next one to be done
+ * @deaf: whether commands wait
  * @fault: when what goes wrong
  * @status: of descriptors that fail, the status and the error code << 8
  * @delay_ms: how long descriptors are delayed, in milliseconds
@@ -155,6 +182,13 @@ struct idxd_sim {
 	struct sim_engine *engine[SIM_ENGINES + 1];
 	bool at_once;
 	u64 at_once_cycles;
+	u64 latency;
+	struct sim_held *held;
+	unsigned int held_head;
+	unsigned int held_tail;
+	u64 free_at[SIM_ENGINES];
+	struct hrtimer timer;
+	bool deaf;
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 	struct fault_attr fault[SIM_FAULTS];
 #endif
@@ -199,6 +233,17 @@ void sim_queue_push(struct idxd_sim *sim, unsigned int id, const struct iax_hw_d
 void sim_queue_drain(struct idxd_sim *sim, unsigned int id);
 void sim_queue_abort(struct idxd_sim *sim, unsigned int id);
 void sim_queue_count_abort(struct idxd_sim *sim, unsigned int id);
+
+void sim_leave(struct idxd_sim *sim, enum sim_count how);
+void sim_end(struct idxd_sim *sim, const struct iax_hw_desc *desc,
+	     struct iax_completion_record *record, u8 status);
+
+int sim_held_init(struct idxd_sim *sim);
+void sim_held_exit(struct idxd_sim *sim);
+void sim_hold(struct idxd_sim *sim, struct sim_queue *queue, u64 arrived,
+	      const struct sim_held *held);
+void sim_held_next(struct idxd_sim *sim);
+void sim_held_drop(struct idxd_sim *sim, struct sim_queue *queue);
 
 void sim_debug_init(struct idxd_sim *sim);
 void sim_debug_exit(struct idxd_sim *sim);
