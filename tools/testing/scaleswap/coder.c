@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "sim-coder.h"
+#include "iaa_canned_tables.h"
 
 #define PAGE	4096
 #define ROOM	(2 * PAGE)
@@ -231,14 +232,77 @@ static void without_header(const uint8_t *page, uint32_t len, struct sim_work *w
 		codes.dist[i] = lens[SIM_LL + i] << 15 | c++;
 	}
 	CHECK(!sim_deflate(&b, &codes, NULL, 0, work), "%u bytes", len);
-	state = ready;
-	r = (struct sim_buf){ .src = out, .slen = b.len, .dst = back, .room = PAGE };
-	CHECK(!sim_inflate(&r, &state, false), "%u bytes", b.len);
-	CHECK(!memcmp(back, page, len), "%u bytes", len);
+	for (int i = 0; i < 2; i++) {
+		uint8_t ll[SIM_LL_MOST] = { 0 }, dist[SIM_DIST_MOST] = { 0 };
+
+		state = ready;
+		if (i) {
+			/* Taken down, and begun with again */
+			sim_inflate_save(&ready, ll, dist);
+			memset(&state, 0, sizeof(state));
+			CHECK(!sim_inflate_load(&state, ll, dist), "no codes");
+			state.last = ready.last;
+			CHECK(!memcmp(&state, &ready, sizeof(state)), "another state");
+		}
+		r = (struct sim_buf){ .src = out, .slen = b.len, .dst = back, .room = PAGE };
+		CHECK(!sim_inflate(&r, &state, false), "%u bytes", b.len);
+		CHECK(!memcmp(back, page, len), "%u bytes", len);
+		ll[rnd(SIM_LL)] ^= 1 + rnd(255);
+		CHECK(!i || sim_inflate_load(&state, ll, dist), "codes of no tree");
+	}
 	memmove(out + n, out, b.len);
 	memcpy(out, header, n);
 	CHECK(unzip(out, n + b.len, back, PAGE) == len, "%u bytes", len);
 	CHECK(!memcmp(back, page, len), "%u bytes", len);
+}
+
+/* The codes of deflate-iaa-canned are what its header says, are complete, and are enough. */
+static void canned(struct sim_inflate *ready)
+{
+	struct sim_buf h = { .src = iaa_canned_header, .slen = sizeof(iaa_canned_header) };
+	uint8_t ll[SIM_LL_MOST] = { 0 }, dist[SIM_DIST_MOST] = { 0 };
+	uint32_t all = 0;
+
+	CHECK(!sim_inflate(&h, ready, true), "not of whole bytes");
+	CHECK(ready->last, "not the last block");
+	sim_inflate_save(ready, ll, dist);
+	for (int i = 0; i < SIM_LL; i++) {
+		CHECK(ll[i] && ll[i] == iaa_canned_ll[i] >> SIM_BITS, "%d: %u bits", i, ll[i]);
+		all += 1u << (SIM_BITS - ll[i]);
+	}
+	CHECK(all == 1u << SIM_BITS, "codes are not complete");
+	all = 0;
+	for (int i = 0; i < SIM_DIST; i++) {
+		/* 24 symbols are distances up to 4096. */
+		CHECK(!dist[i] == (i >= 24), "%d: %u bits", i, dist[i]);
+		CHECK(dist[i] == iaa_canned_dist[i] >> SIM_BITS, "%d: %u bits", i, dist[i]);
+		if (dist[i])
+			all += 1u << (SIM_BITS - dist[i]);
+	}
+	CHECK(all == 1u << SIM_BITS, "distances are not complete");
+}
+
+/* Write with these codes, and read that. Return how long it is. */
+static uint32_t with_canned(const struct sim_inflate *ready, const uint8_t *page, uint32_t len,
+			    struct sim_work *work)
+{
+	static uint8_t out[ROOM], back[PAGE];
+	struct sim_buf b = { .src = page, .slen = len, .dst = out, .room = ROOM }, r;
+	const uint32_t n = sizeof(iaa_canned_header);
+	struct sim_inflate state = *ready;
+	struct sim_codes codes;
+
+	memcpy(codes.ll, iaa_canned_ll, sizeof(codes.ll));
+	memcpy(codes.dist, iaa_canned_dist, sizeof(codes.dist));
+	CHECK(!sim_deflate(&b, &codes, NULL, 0, work), "%u bytes", len);
+	r = (struct sim_buf){ .src = out, .slen = b.len, .dst = back, .room = PAGE };
+	CHECK(!sim_inflate(&r, &state, false), "%u bytes", b.len);
+	CHECK(r.len == len && !memcmp(back, page, len), "%u bytes", len);
+	memmove(out + n, out, b.len);
+	memcpy(out, iaa_canned_header, n);
+	CHECK(unzip(out, n + b.len, back, PAGE) == len, "%u bytes", len);
+	CHECK(!memcmp(back, page, len), "%u bytes", len);
+	return b.len;
 }
 
 /* What zlib takes, the decompressor takes, and it is the same; what it refuses, that refuses. */
@@ -335,10 +399,12 @@ int main(int argc, char **argv)
 	long rounds = argc > 1 ? atol(argv[1]) : 400;
 	struct sim_work *work = malloc(sizeof(*work));
 	FILE *self = fopen("/proc/self/exe", "rb");
-	unsigned long fix_bytes = 0, dyn_bytes = 0, in_bytes = 0;
+	unsigned long fix_bytes = 0, can_bytes = 0, dyn_bytes = 0, in_bytes = 0;
+	struct sim_inflate ready = { 0 };
 	static uint8_t page[PAGE];
 	struct sim_codes codes;
 
+	canned(&ready);
 	for (long i = 0; i < rounds; i++) {
 		uint32_t len = fill(page, i % 5, self);
 		uint8_t *src = malloc(len), *dst = malloc(ROOM);
@@ -366,6 +432,7 @@ int main(int argc, char **argv)
 		read_back(&b, page, len, "dynamic");
 		if (i % 5 == 4)
 			dyn_bytes += b.len;
+		can_bytes += with_canned(&ready, page, len, work) * (i % 5 == 4);
 		read_zlib(page, len);
 		without_header(page, len, work, 12);
 		without_header(page, len, work, 13);
@@ -394,7 +461,8 @@ int main(int argc, char **argv)
 	}
 	free(work);
 	fclose(self);
-	printf("coder: %lu checks, %lu failed; this program's pages: fixed %.2f, dynamic %.2f\n",
-	       checks, failed, (double)fix_bytes / in_bytes, (double)dyn_bytes / in_bytes);
+	printf("coder: %lu checks, %lu failed; this program's pages: fixed %.2f, canned %.2f, dynamic %.2f\n",
+	       checks, failed, (double)fix_bytes / in_bytes, (double)can_bytes / in_bytes,
+	       (double)dyn_bytes / in_bytes);
 	return failed ? 1 : 0;
 }

@@ -30,6 +30,13 @@ static bool iaa_is_late(unsigned long began, unsigned int times)
 	return time_after(jiffies, began + times * msecs_to_jiffies(READ_ONCE(iaa_abort_ms)));
 }
 
+/* Whether a queue should have been aborted for a unit, long ago */
+static bool iaa_is_dead(unsigned long began)
+{
+	return time_after(jiffies, began + msecs_to_jiffies(READ_ONCE(iaa_abort_ms)) +
+			  msecs_to_jiffies(READ_ONCE(iaa_dead_ms)));
+}
+
 /* The device writes what is compressed, and reads it again if that is verified. */
 static enum dma_data_direction iaa_dst_direction(const struct iaa_req *ir)
 {
@@ -60,11 +67,20 @@ static int iaa_map(const struct iaa_req *ir, struct iaa_slot *slot)
 	return -EIO;
 }
 
+/* Have a descriptor begin with the state that was written for canned pages, or write that. */
+static void iaa_describe_state(const struct iaa_req *ir, struct iax_hw_desc *hw, u32 flags)
+{
+	const struct iaa_batch_device *device = iaa_queue_device(ir->queue);
+
+	hw->flags |= flags;
+	hw->src2_addr = device->state_dma;
+	hw->src2_size = device->state_size;
+}
+
 /* Fill in a unit's descriptor. */
 static void iaa_describe(const struct iaa_req *ir, struct iaa_slot *slot)
 {
-	const struct iaa_device_compression_mode *mode =
-		ir->queue->iaa.iaa_device->compression_modes[ir->mode];
+	struct iaa_device *device = ir->queue->iaa.iaa_device;
 	struct iax_hw_desc *hw = slot->desc->iax_hw;
 
 	hw->flags = IDXD_OP_FLAG_CRAV | IDXD_OP_FLAG_RCR | IDXD_OP_FLAG_CC;
@@ -77,25 +93,35 @@ static void iaa_describe(const struct iaa_req *ir, struct iaa_slot *slot)
 		hw->src1_size = slot->len;
 		hw->dst_addr = slot->src_dma;
 		hw->max_dst_size = slot->src->length;
+		if (ir->mode == IAA_MODE_CANNED)
+			iaa_describe_state(ir, hw, IDXD_OP_FLAG_RD_SRC2_AECS);
 		return;
 	}
 	hw->src1_addr = slot->src_dma;
 	hw->src1_size = slot->src->length;
 	hw->dst_addr = slot->dst_dma;
 	hw->max_dst_size = slot->dst->length;
+	if (ir->prepare) {
+		hw->opcode = IAX_OPCODE_DECOMPRESS;
+		hw->decompr_flags = IAA_HEADER_FLAGS;
+		iaa_describe_state(ir, hw, IAA_WRITE_STATE);
+		return;
+	}
 	if (!ir->compress) {
 		hw->opcode = IAX_OPCODE_DECOMPRESS;
 		hw->decompr_flags = IAA_DECOMP_FLAGS;
+		if (ir->mode == IAA_MODE_CANNED)
+			iaa_describe_state(ir, hw, IDXD_OP_FLAG_RD_SRC2_AECS);
 		return;
 	}
 	hw->opcode = IAX_OPCODE_COMPRESS;
 	hw->compr_flags = IAA_COMP_FLAGS;
-	if (mode) {
-		hw->flags |= IDXD_OP_FLAG_RD_SRC2_AECS;
-		hw->src2_addr = mode->aecs_comp_table_dma_addr;
-		hw->src2_size = sizeof(*mode->aecs_comp_table);
-	} else {
+	if (ir->mode == IAA_MODE_DYNAMIC) {
 		hw->compr_flags |= IAA_COMP_MADE;
+	} else {
+		hw->flags |= IDXD_OP_FLAG_RD_SRC2_AECS;
+		hw->src2_addr = device->compression_modes[ir->mode]->aecs_comp_table_dma_addr;
+		hw->src2_size = sizeof(struct aecs_comp_table_record);
 	}
 }
 
@@ -126,6 +152,8 @@ static void iaa_count_call(const struct iaa_req *ir)
 {
 	struct idxd_wq *wq = ir->queue->iaa.wq;
 
+	if (ir->prepare)
+		return;
 	if (ir->compress) {
 		update_total_comp_calls();
 		update_wq_comp_calls(wq);
@@ -179,7 +207,7 @@ static void iaa_end(struct iaa_req *ir, struct iaa_slot *slot, int result)
 /* No device compresses or decompresses a unit. */
 static void iaa_give_up(struct iaa_req *ir, struct iaa_slot *slot, int err)
 {
-	if (ir->compress)
+	if (ir->compress || ir->prepare)
 		iaa_end(ir, slot, err);
 	else
 		slot->state = IAA_SOFTWARE;
@@ -210,6 +238,8 @@ static int iaa_result(const struct iaa_req *ir, const struct iaa_slot *slot)
 		update_completion_einval_errs();
 		return -EIO;
 	}
+	if (record->status == IAX_COMP_SUCCESS && ir->prepare)
+		return 0;
 	if (record->status == IAX_COMP_SUCCESS) {
 		unsigned int len = record->output_size;
 
@@ -255,7 +285,7 @@ static void iaa_retire(struct iaa_req *ir, struct iaa_slot *slot, bool ended)
 	if (ir->compress) {
 		update_total_comp_bytes_out(result);
 		update_wq_comp_bytes(wq, result);
-	} else {
+	} else if (!ir->prepare) {
 		update_total_decomp_bytes_in(slot->src->length);
 		update_wq_decomp_bytes(wq, slot->src->length);
 	}
@@ -276,12 +306,14 @@ static void iaa_look(struct iaa_req *ir, struct iaa_slot *slot)
 	/* Pairs with iaa_abort_work(): what has ended before the abort has its status. */
 	gone = smp_load_acquire(&queue->epoch) != slot->epoch;
 	if (!gone && !iaa_queue_is_on(queue)) {
-		/* The driver has seen the device stop, and so its last writes. */
+		/* The driver has seen, or made, the device stop, and so its last writes. */
 		smp_rmb();
 		gone = true;
 	}
 	if (gone)
 		iaa_retire(ir, slot, record->status);
+	else if (iaa_is_dead(slot->began))
+		iaa_queue_stop(queue);
 	else if (iaa_is_late(slot->began, 1))
 		iaa_queue_abort(queue, slot->epoch);
 }
@@ -302,7 +334,7 @@ static void iaa_try(struct iaa_req *ir, struct iaa_slot *slot)
 
 static void iaa_soft(struct iaa_req *ir, struct iaa_slot *slot)
 {
-	int result = iaa_inflate(slot->src, slot->dst);
+	int result = iaa_inflate(slot->src, slot->dst, ir->mode == IAA_MODE_CANNED);
 
 	if (result == -EAGAIN)
 		return;
@@ -360,13 +392,14 @@ static int iaa_begin(struct iaa_req *ir, struct acomp_req *req, unsigned int nr,
 {
 	int idx;
 
-	ir->queue = iaa_queue_get();
+	ir->mode = ((struct iaa_compression_ctx *)
+		    acomp_tfm_ctx(crypto_acomp_reqtfm(req)))->mode;
+	ir->queue = iaa_queue_get(ir->mode);
 	/* What cannot be compressed goes elsewhere. What was compressed has to be read. */
 	if (!ir->queue && compress)
 		return -ENODEV;
-	ir->mode = ((struct iaa_compression_ctx *)
-		    acomp_tfm_ctx(crypto_acomp_reqtfm(req)))->mode;
 	ir->compress = compress;
+	ir->prepare = false;
 	ir->verify = compress && iaa_verify_compress;
 	ir->left = nr;
 	ir->busy = 0;
@@ -378,11 +411,23 @@ static int iaa_begin(struct iaa_req *ir, struct acomp_req *req, unsigned int nr,
 	return 0;
 }
 
+/* Wait until a request has ended. */
+static void iaa_wait(struct iaa_req *ir)
+{
+	ktime_t start = ktime_get();
+
+	while (!iaa_advance(ir)) {
+		if (!need_resched() && ktime_us_delta(ktime_get(), start) < IAA_SPIN_US)
+			cpu_relax();
+		else
+			usleep_range(IAA_SPIN_US, 2 * IAA_SPIN_US);
+	}
+}
+
 /* A request without units: one that is waited for. */
 static int iaa_one(struct acomp_req *req, bool compress)
 {
 	struct iaa_req *ir = acomp_request_ctx(req);
-	ktime_t start;
 	int err, len;
 
 	might_sleep();
@@ -399,13 +444,7 @@ static int iaa_one(struct acomp_req *req, bool compress)
 	err = iaa_begin(ir, req, 1, compress);
 	if (err)
 		return err;
-	start = ktime_get();
-	while (!iaa_advance(ir)) {
-		if (!need_resched() && ktime_us_delta(ktime_get(), start) < IAA_SPIN_US)
-			cpu_relax();
-		else
-			usleep_range(IAA_SPIN_US, 2 * IAA_SPIN_US);
-	}
+	iaa_wait(ir);
 	len = acomp_unit_result(&ir->out);
 	if (len < 0)
 		return len;
@@ -471,4 +510,42 @@ int iaa_poll(struct acomp_req *req)
 		return -EAGAIN;
 	acomp_request_complete(req, 0);
 	return 0;
+}
+
+/**
+ * iaa_prepare - have a queue's device read the header of canned pages
+ * @queue: the queue
+ *
+ * Its decompressor's state after that is written to what all its queues read.
+ *
+ * Context: may sleep; nobody else does the same for that device.
+ * Return: 0, -ENOMEM, -ENODEV if the queue goes, or an error of the device as of iaa_compress().
+ */
+int iaa_prepare(struct iaa_queue *queue)
+{
+	struct iaa_req *ir = kzalloc(sizeof(*ir), GFP_KERNEL);
+	u8 *page = (u8 *)__get_free_page(GFP_KERNEL);
+	int err = -ENOMEM;
+
+	if (!ir || !page)
+		goto free;
+	err = -ENODEV;
+	if (!percpu_ref_tryget_live(&queue->users))
+		goto free;
+	memcpy(page, iaa_header, iaa_header_size);
+	sg_init_one(&ir->in, page, iaa_header_size);
+	/* Nothing is written here. */
+	sg_init_one(&ir->out, page + PAGE_SIZE / 2, PAGE_SIZE / 2);
+	ir->queue = queue;
+	ir->mode = IAA_MODE_CANNED;
+	ir->prepare = true;
+	ir->src = &ir->in;
+	ir->dst = &ir->out;
+	ir->left = 1;
+	iaa_wait(ir);
+	err = acomp_unit_result(&ir->out);
+free:
+	free_page((unsigned long)page);
+	kfree(ir);
+	return err;
 }

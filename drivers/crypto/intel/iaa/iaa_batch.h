@@ -3,7 +3,8 @@
  * IAA driver with requests of several units
  *
  * iaa_batch_main.c has devices, queues and what is registered; iaa_batch.c what happens to
- * requests; iaa_inflate.c decompresses in software what devices do not.
+ * requests; iaa_inflate.c decompresses in software what devices do not; iaa_canned.c has codes for
+ * all pages.
  */
 #ifndef _IAA_BATCH_H
 #define _IAA_BATCH_H
@@ -25,8 +26,49 @@
 #define IAA_ABORT_MS_MIN	10
 #define IAA_ABORT_MS_MAX	60000
 
+/* How long until nobody waits any more for a device that has not even aborted the queue, in ms */
+#define IAA_DEAD_MS		5000
+#define IAA_DEAD_MS_MIN		1000
+#define IAA_DEAD_MS_MAX		600000
+
+/* Modes beside IAA_MODE_FIXED: another one with tables, and one that needs none */
+#define IAA_MODE_CANNED		(IAA_MODE_FIXED + 1)
+#define IAA_MODE_DYNAMIC	IAA_COMP_MODES_MAX
+
+/*
+ * A device reads a header, and writes its decompressor's state: to the first of two places, as it
+ * would read from the other one.
+ */
+#define IAA_HEADER_FLAGS	(IAA_DECOMP_ENABLE | IAA_DECOMP_SUPPRESS_OUTPUT)
+#define IAA_WRITE_STATE		(IDXD_OP_FLAG_WR_SRC2_AECS_COMP | BIT(22))
+
+/* How long that state is, of devices whose decompressor has the first or the second format */
+#define IAA_STATE_1	1088
+#define IAA_STATE_2	1248
+
 /* Flags of a compression that makes its own codes, beside IAA_COMP_FLAGS */
 #define IAA_COMP_MADE	(BIT(12) | BIT(13))
+
+/**
+ * struct iaa_batch_device - a device
+ * @iaa: what the driver's statistics look at
+ * @state: two places for its decompressor's state after the header of canned pages, which is its
+ *	own business
+ * @state_dma: where the device finds them
+ * @state_size: how long one is
+ * @canned: whether the device has written it
+ * @stop: keeps the device off memory, as it does not answer
+ * @dead: that was done
+ */
+struct iaa_batch_device {
+	struct iaa_device iaa;
+	void *state;
+	dma_addr_t state_dma;
+	unsigned int state_size;
+	bool canned;
+	struct work_struct stop;
+	bool dead;
+};
 
 /**
  * struct iaa_queue - a queue of a device
@@ -93,6 +135,7 @@ struct iaa_slot {
  * @queue: where it is submitted, or NULL if there is none
  * @mode: how to compress
  * @compress: or decompress
+ * @prepare: neither: the device is to read the header of canned pages
  * @verify: whether what is compressed is decompressed, and compared
  * @left: units that have no slot yet
  * @busy: units that have one
@@ -106,6 +149,7 @@ struct iaa_req {
 	struct iaa_queue *queue;
 	enum iaa_mode mode;
 	bool compress;
+	bool prepare;
 	bool verify;
 	unsigned int left;
 	unsigned int busy;
@@ -122,15 +166,24 @@ extern bool iaa_verify_compress;
 /* How long a unit may take before its queue is aborted, in ms */
 extern unsigned int iaa_abort_ms;
 
+/* How long until nobody waits for the device any more, in ms */
+extern unsigned int iaa_dead_ms;
+
 /* Submitters read under it, so that an abort does not overtake them. */
 extern struct srcu_struct iaa_srcu;
 
-struct iaa_queue *iaa_queue_get(void);
+struct iaa_queue *iaa_queue_get(enum iaa_mode mode);
 void iaa_queue_abort(struct iaa_queue *queue, unsigned int epoch);
+void iaa_queue_stop(struct iaa_queue *queue);
 
 static inline struct device *iaa_queue_dev(const struct iaa_queue *queue)
 {
 	return &queue->iaa.wq->idxd->pdev->dev;
+}
+
+static inline struct iaa_batch_device *iaa_queue_device(const struct iaa_queue *queue)
+{
+	return container_of(queue->iaa.iaa_device, struct iaa_batch_device, iaa);
 }
 
 /**
@@ -138,19 +191,27 @@ static inline struct device *iaa_queue_dev(const struct iaa_queue *queue)
  * @queue: the queue
  *
  * Context: any.
- * Return: false if it was halted, disabled or reset. Then it does not access memory.
+ * Return: false if it was halted, disabled or reset, or does not answer. Then it does not access
+ * memory.
  */
 static inline bool iaa_queue_is_on(const struct iaa_queue *queue)
 {
-	return READ_ONCE(queue->iaa.wq->idxd->state) == IDXD_DEV_ENABLED;
+	return READ_ONCE(queue->iaa.wq->idxd->state) == IDXD_DEV_ENABLED &&
+	       !READ_ONCE(iaa_queue_device(queue)->dead);
 }
 
 int iaa_compress(struct acomp_req *req);
 int iaa_decompress(struct acomp_req *req);
 int iaa_poll(struct acomp_req *req);
+int iaa_prepare(struct iaa_queue *queue);
+
+extern const u8 *const iaa_header;
+extern const unsigned int iaa_header_size;
+int iaa_canned_init(void);
+void iaa_canned_exit(void);
 
 int iaa_inflate_init(void);
 void iaa_inflate_exit(void);
-int iaa_inflate(struct scatterlist *src, struct scatterlist *dst);
+int iaa_inflate(struct scatterlist *src, struct scatterlist *dst, bool canned);
 
 #endif /* _IAA_BATCH_H */

@@ -23,9 +23,6 @@
 
 #define IAA_PRIORITY	300
 
-/* A mode that has no tables; others are indexes of iaa_modes. */
-#define IAA_MODE_DYNAMIC	(IAA_COMP_MODES_MAX - 1)
-
 /* Devices with queues that are bound */
 LIST_HEAD(iaa_devices);
 
@@ -71,9 +68,27 @@ static const struct kernel_param_ops iaa_abort_ms_ops = {
 module_param_cb(abort_ms, &iaa_abort_ms_ops, &iaa_abort_ms, 0644);
 MODULE_PARM_DESC(abort_ms, "how long a unit may take before its queue is aborted, in ms");
 
+unsigned int iaa_dead_ms __read_mostly = IAA_DEAD_MS;
+
+static int iaa_dead_ms_set(const char *val, const struct kernel_param *kp)
+{
+	int err = param_set_uint_minmax(val, kp, IAA_DEAD_MS_MIN, IAA_DEAD_MS_MAX);
+
+	if (err)
+		pr_err_ratelimited("dead_ms: write %u to %u\n", IAA_DEAD_MS_MIN, IAA_DEAD_MS_MAX);
+	return err;
+}
+
+static const struct kernel_param_ops iaa_dead_ms_ops = {
+	.set = iaa_dead_ms_set,
+	.get = param_get_uint,
+};
+module_param_cb(dead_ms, &iaa_dead_ms_ops, &iaa_dead_ms, 0644);
+MODULE_PARM_DESC(dead_ms, "how long after that the device is not waited for any more, in ms");
+
 /* What was registered. Several queues may come at a time. */
 static DEFINE_MUTEX(iaa_register_lock);
-static bool iaa_has_fixed, iaa_has_dynamic;
+static bool iaa_has_fixed, iaa_has_canned, iaa_has_dynamic;
 
 /* --- modes ------------------------------------------------------------------- */
 
@@ -136,10 +151,10 @@ int add_iaa_compression_mode(const char *name, const u32 *ll_table, int ll_table
 	mode->init = init;
 	mode->free = free;
 	mutex_lock(&iaa_devices_lock);
-	while (i < IAA_MODE_DYNAMIC && iaa_modes[i])
+	while (i < IAA_COMP_MODES_MAX && iaa_modes[i])
 		i++;
 	if (mode->name && mode->ll_table && mode->d_table)
-		err = !list_empty(&iaa_devices) ? -EBUSY : i == IAA_MODE_DYNAMIC ? -ENOSPC : 0;
+		err = !list_empty(&iaa_devices) ? -EBUSY : i == IAA_COMP_MODES_MAX ? -ENOSPC : 0;
 	if (!err)
 		iaa_modes[i] = mode;
 	mutex_unlock(&iaa_devices_lock);
@@ -189,56 +204,111 @@ static int iaa_device_add_mode(struct iaa_device *device, unsigned int i)
 
 /* --- devices ------------------------------------------------------------------ */
 
-static void iaa_device_put(struct iaa_device *device)
+static void iaa_stop_work(struct work_struct *work)
 {
-	lockdep_assert_held(&iaa_devices_lock);
-	if (--device->n_wq)
+	struct iaa_batch_device *device = container_of(work, struct iaa_batch_device, stop);
+	struct pci_dev *pdev = device->iaa.idxd->pdev;
+	u16 command;
+
+	if (device->dead)
 		return;
-	list_del(&device->list);
+	/* It cannot write after that, nor what it has begun to write after the reply to a read. */
+	pci_clear_master(pdev);
+	pci_read_config_word(pdev, PCI_COMMAND, &command);
+	dev_err(&pdev->dev, "does not answer, and was kept off memory: it is not used any more\n");
+	/* Pairs with iaa_look(). */
+	smp_store_release(&device->dead, true);
+}
+
+/**
+ * iaa_queue_stop - give up on a device that does not even abort a queue
+ * @queue: the queue
+ *
+ * Context: any. When it is over, iaa_queue_is_on() says no, for all queues of the device.
+ */
+void iaa_queue_stop(struct iaa_queue *queue)
+{
+	queue_work(iaa_abort_wq, &iaa_queue_device(queue)->stop);
+}
+
+static void iaa_device_put(struct iaa_device *iaa)
+{
+	struct iaa_batch_device *device = container_of(iaa, struct iaa_batch_device, iaa);
+
+	lockdep_assert_held(&iaa_devices_lock);
+	if (--iaa->n_wq)
+		return;
+	list_del(&iaa->list);
+	cancel_work_sync(&device->stop);
 	for (unsigned int i = 0; i < IAA_COMP_MODES_MAX; i++)
-		iaa_device_free_mode(device, i);
+		iaa_device_free_mode(iaa, i);
+	if (device->state)
+		dma_free_coherent(&iaa->idxd->pdev->dev, 2 * device->state_size, device->state,
+				  device->state_dma);
 	kfree(device);
+}
+
+/* Get memory for what a device's decompressor is to begin with. */
+static int iaa_device_add_state(struct iaa_batch_device *device, struct idxd_device *idxd)
+{
+	device->state_size = idxd->hw.iaa_cap.dec_aecs_format_ver ? IAA_STATE_2 : IAA_STATE_1;
+	device->state = dma_alloc_coherent(&idxd->pdev->dev, 2 * device->state_size,
+					   &device->state_dma, GFP_KERNEL);
+	return device->state ? 0 : -ENOMEM;
 }
 
 /* Find what the driver knows of a device, or make it. */
 static struct iaa_device *iaa_device_get(struct idxd_device *idxd)
 {
-	struct iaa_device *device;
-	int err = 0;
+	struct iaa_batch_device *device;
+	struct iaa_device *iaa;
+	int err;
 
 	lockdep_assert_held(&iaa_devices_lock);
-	list_for_each_entry(device, &iaa_devices, list) {
-		if (device->idxd == idxd) {
-			device->n_wq++;
-			return device;
+	list_for_each_entry(iaa, &iaa_devices, list) {
+		if (iaa->idxd == idxd) {
+			iaa->n_wq++;
+			return iaa;
 		}
 	}
 	device = kzalloc(sizeof(*device), GFP_KERNEL);
 	if (!device)
 		return NULL;
-	device->idxd = idxd;
-	device->n_wq = 1;
-	INIT_LIST_HEAD(&device->wqs);
-	list_add_tail(&device->list, &iaa_devices);
-	for (unsigned int i = 0; !err && i < IAA_MODE_DYNAMIC; i++)
+	iaa = &device->iaa;
+	iaa->idxd = idxd;
+	iaa->n_wq = 1;
+	INIT_LIST_HEAD(&iaa->wqs);
+	INIT_WORK(&device->stop, iaa_stop_work);
+	list_add_tail(&iaa->list, &iaa_devices);
+	err = iaa_device_add_state(device, idxd);
+	for (unsigned int i = 0; !err && i < IAA_COMP_MODES_MAX; i++)
 		if (iaa_modes[i])
-			err = iaa_device_add_mode(device, i);
+			err = iaa_device_add_mode(iaa, i);
 	if (!err)
-		return device;
-	iaa_device_put(device);
+		return iaa;
+	iaa_device_put(iaa);
 	return NULL;
 }
 
 /* --- queues ------------------------------------------------------------------- */
 
+/* Whether a queue's device works, in a mode */
+static bool iaa_queue_can(const struct iaa_queue *queue, enum iaa_mode mode)
+{
+	/* Pairs with iaa_canned_add(): the device has written what it is to read. */
+	return iaa_queue_is_on(queue) &&
+	       (mode != IAA_MODE_CANNED || smp_load_acquire(&iaa_queue_device(queue)->canned));
+}
+
 /**
  * iaa_queue_get - take a queue for a request
+ * @mode: how it compresses, or decompresses
  *
  * Context: any.
  * Return: a queue of this CPU's node, or else another one, with a reference of @users; NULL if no
  * device works.
  */
-struct iaa_queue *iaa_queue_get(void)
+struct iaa_queue *iaa_queue_get(enum iaa_mode mode)
 {
 	unsigned int cpu = raw_smp_processor_id();
 	struct iaa_queue *queue = NULL;
@@ -252,7 +322,7 @@ struct iaa_queue *iaa_queue_get(void)
 
 		near = q->node == numa_node_id();
 		/* In the first round the near ones, in the second the others */
-		if (near != i / table->nr && iaa_queue_is_on(q) &&
+		if (near != i / table->nr && iaa_queue_can(q, mode) &&
 		    percpu_ref_tryget_live_rcu(&q->users)) {
 			queue = q;
 			break;
@@ -399,6 +469,14 @@ static int iaa_init_fixed(struct crypto_acomp *tfm)
 	return 0;
 }
 
+static int iaa_init_canned(struct crypto_acomp *tfm)
+{
+	struct iaa_compression_ctx *ctx = acomp_tfm_ctx(tfm);
+
+	ctx->mode = IAA_MODE_CANNED;
+	return 0;
+}
+
 static int iaa_init_dynamic(struct crypto_acomp *tfm)
 {
 	struct iaa_compression_ctx *ctx = acomp_tfm_ctx(tfm);
@@ -417,6 +495,24 @@ static struct acomp_alg iaa_fixed = {
 	.base = {
 		.cra_name = "deflate",
 		.cra_driver_name = "deflate-iaa",
+		.cra_flags = CRYPTO_ALG_ASYNC,
+		.cra_ctxsize = sizeof(struct iaa_compression_ctx),
+		.cra_module = THIS_MODULE,
+		.cra_priority = IAA_PRIORITY,
+	},
+};
+
+/* What it writes has no header: nobody else is to read it. */
+static struct acomp_alg iaa_canned = {
+	.init = iaa_init_canned,
+	.compress = iaa_compress,
+	.decompress = iaa_decompress,
+	.poll = iaa_poll,
+	.batch_size = IAA_UNITS,
+	.reqsize = sizeof(struct iaa_req),
+	.base = {
+		.cra_name = "deflate-canned",
+		.cra_driver_name = "deflate-iaa-canned",
 		.cra_flags = CRYPTO_ALG_ASYNC,
 		.cra_ctxsize = sizeof(struct iaa_compression_ctx),
 		.cra_module = THIS_MODULE,
@@ -456,13 +552,36 @@ static int iaa_register_one(struct acomp_alg *alg, bool *has)
 	return 0;
 }
 
-/* Register what a device can do, unless that was done before. */
-static int iaa_register(const struct idxd_device *idxd)
+/* Have a device read the header of canned pages, unless it has. Without that it does the rest. */
+static int iaa_canned_add(struct iaa_queue *queue)
 {
+	struct iaa_batch_device *device = iaa_queue_device(queue);
+	int err;
+
+	lockdep_assert_held(&iaa_register_lock);
+	if (!device->canned) {
+		err = iaa_prepare(queue);
+		if (err) {
+			dev_warn(iaa_queue_dev(queue), "does not read the header of %s: error %d\n",
+				 iaa_canned.base.cra_driver_name, err);
+			return 0;
+		}
+		/* Pairs with iaa_queue_can(). */
+		smp_store_release(&device->canned, true);
+	}
+	return iaa_register_one(&iaa_canned, &iaa_has_canned);
+}
+
+/* Register what a queue's device can do, unless that was done before. */
+static int iaa_register(struct iaa_queue *queue)
+{
+	const struct idxd_device *idxd = queue->iaa.wq->idxd;
 	int err;
 
 	mutex_lock(&iaa_register_lock);
 	err = iaa_register_one(&iaa_fixed, &iaa_has_fixed);
+	if (!err)
+		err = iaa_canned_add(queue);
 	if (!err && idxd->hw.version >= DEVICE_VERSION_2 && idxd->hw.iaa_cap.header_gen)
 		err = iaa_register_one(&iaa_dynamic, &iaa_has_dynamic);
 	mutex_unlock(&iaa_register_lock);
@@ -473,6 +592,8 @@ static void iaa_unregister(void)
 {
 	if (iaa_has_dynamic)
 		crypto_unregister_acomp(&iaa_dynamic);
+	if (iaa_has_canned)
+		crypto_unregister_acomp(&iaa_canned);
 	if (iaa_has_fixed)
 		crypto_unregister_acomp(&iaa_fixed);
 }
@@ -497,6 +618,7 @@ static int iaa_crypto_probe(struct idxd_dev *idxd_dev)
 {
 	struct idxd_wq *wq = idxd_dev_to_wq(idxd_dev);
 	struct idxd_device *idxd = wq->idxd;
+	struct iaa_queue *queue;
 	int err;
 
 	if (idxd->state != IDXD_DEV_ENABLED)
@@ -514,14 +636,15 @@ static int iaa_crypto_probe(struct idxd_dev *idxd_dev)
 		err = -ENXIO;
 		goto none;
 	}
-	if (!iaa_queue_add(wq)) {
+	queue = iaa_queue_add(wq);
+	if (!queue) {
 		idxd_drv_disable_wq(wq);
 		err = -ENOMEM;
 		goto none;
 	}
 	mutex_unlock(&wq->wq_lock);
 	/* Algorithms are tested on the device, so this may wait for an abort: see the removal. */
-	err = iaa_register(idxd);
+	err = iaa_register(queue);
 	if (err)
 		iaa_crypto_remove(idxd_dev);
 	return err;
@@ -596,6 +719,9 @@ static int __init iaa_crypto_init_module(void)
 	err = iaa_aecs_init_fixed();
 	if (err)
 		goto inflate;
+	err = iaa_canned_init();
+	if (err)
+		goto fixed;
 	err = idxd_driver_register(&iaa_crypto_driver);
 	if (err)
 		goto modes;
@@ -614,6 +740,8 @@ driver:
 	idxd_driver_unregister(&iaa_crypto_driver);
 	iaa_unregister();
 modes:
+	iaa_canned_exit();
+fixed:
 	iaa_aecs_cleanup_fixed();
 inflate:
 	iaa_inflate_exit();
@@ -629,6 +757,7 @@ static void __exit iaa_crypto_cleanup_module(void)
 	driver_remove_file(&iaa_crypto_driver.drv, &driver_attr_sync_mode);
 	driver_remove_file(&iaa_crypto_driver.drv, &driver_attr_verify_compress);
 	idxd_driver_unregister(&iaa_crypto_driver);
+	iaa_canned_exit();
 	iaa_aecs_cleanup_fixed();
 	iaa_inflate_exit();
 	destroy_workqueue(iaa_abort_wq);

@@ -65,18 +65,23 @@ void iaa_inflate_exit(void)
 
 /* Decompress with a stream. Return the length, or -EINVAL. */
 static int iaa_inflate_with(struct z_stream_s *zlib, struct scatterlist *src,
-			    struct scatterlist *dst)
+			    struct scatterlist *dst, bool canned)
 {
 	u8 *in = kmap_local_page(sg_page(src)) + src->offset;
 	u8 *out = kmap_local_page(sg_page(dst)) + dst->offset;
 	int err;
 
 	err = zlib_inflateInit2(zlib, -MAX_WBITS);
+	zlib->next_out = out;
+	zlib->avail_out = dst->length;
+	if (err == Z_OK && canned) {
+		zlib->next_in = iaa_header;
+		zlib->avail_in = iaa_header_size;
+		err = zlib_inflate(zlib, Z_NO_FLUSH);
+	}
 	if (err == Z_OK) {
 		zlib->next_in = in;
 		zlib->avail_in = src->length;
-		zlib->next_out = out;
-		zlib->avail_out = dst->length;
 		err = zlib_inflate(zlib, Z_FINISH);
 	}
 	kunmap_local(out);
@@ -88,11 +93,12 @@ static int iaa_inflate_with(struct z_stream_s *zlib, struct scatterlist *src,
  * iaa_inflate - decompress in software
  * @src: input
  * @dst: output, and the room for it
+ * @canned: whether the input has no header
  *
  * Context: task, does not sleep.
  * Return: the length, -EINVAL if it is not valid or has no room, or -EAGAIN: all memory is in use.
  */
-int iaa_inflate(struct scatterlist *src, struct scatterlist *dst)
+int iaa_inflate(struct scatterlist *src, struct scatterlist *dst, bool canned)
 {
 	int ret;
 
@@ -102,7 +108,7 @@ int iaa_inflate(struct scatterlist *src, struct scatterlist *dst)
 
 		if (!mutex_trylock(&stream->lock))
 			continue;
-		ret = iaa_inflate_with(&stream->zlib, src, dst);
+		ret = iaa_inflate_with(&stream->zlib, src, dst, canned);
 		mutex_unlock(&stream->lock);
 		return ret;
 	}

@@ -17,6 +17,7 @@
 #define STATS	"/sys/kernel/debug/iaa_crypto/global_stats"
 #define CLUSTER	"/proc/sys/vm/page-cluster"
 #define ABORT	"/sys/module/iaa_crypto/parameters/abort_ms"
+#define DEAD	"/sys/module/iaa_crypto/parameters/dead_ms"
 #define PATIENT	"60000"
 #define AT_ONCE	"100"
 #define SOON	"1000"
@@ -177,6 +178,7 @@ FIXTURE_SETUP(iaa)
 		SKIP(return, "%s", why);
 	/* No test is to depend on how fast its host is. */
 	ASSERT_EQ(0, ssw_write(ABORT, PATIENT));
+	ASSERT_EQ(0, ssw_write(DEAD, "600000"));
 	ASSERT_EQ(0, dev_anew("64", ENGINES));
 	ASSERT_EQ(0, ssw_areas_on(&self->areas, 8192, SSW_MANY));
 	ASSERT_EQ(0, ssw_write(CLUSTER, "3"));
@@ -192,6 +194,7 @@ FIXTURE_TEARDOWN(iaa)
 	ssw_all_online();
 	zswap_end(_metadata, &self->zswap);
 	ssw_write(ABORT, AT_ONCE);
+	ssw_write(DEAD, "5000");
 	if (number_of() >= 0) {
 		EXPECT_EQ(0, get("bad_dma"));
 		EXPECT_EQ(0, get("dropped"));
@@ -276,15 +279,19 @@ static void wrong(const char *how, int interval, int times)
 	put(base, "probability", times ? "100" : "0");
 }
 
+/* How a device can compress */
+static const char * const mode[] = {
+	"deflate-iaa", "deflate-iaa-canned", "deflate-iaa-dynamic",
+};
+
 /* Each page is compressed and decompressed by a device, in one request with seven others. */
 SSW_BODY(iaa, by_a_device)
 {
-	static const char * const mode[] = { "deflate-iaa", "deflate-iaa-dynamic" };
 	struct counts c;
 	char *p;
 
 	ssw_pin(0);
-	for (int i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(mode); i++) {
 		int verify = i % 2;
 
 		dev_down();
@@ -342,29 +349,81 @@ SSW_BODY(iaa, no_device_any_more)
 	char *p, *q;
 
 	ssw_pin(0);
+	for (size_t i = 0; i < ARRAY_SIZE(mode); i++) {
+		ASSERT_EQ(0, ssw_write(ZSWAP "compressor", mode[i]));
+		p = pages_of(_metadata, 1);
+		c = out(p);
+		ASSERT_EQ(PAGES, c.stored) TH_LOG("%s", mode[i]);
+		q = pages_of(_metadata, 2);
+		dev_down();
+		c = out(q);
+		EXPECT_EQ(0, c.stored + c.done) TH_LOG("%s", mode[i]);
+		EXPECT_EQ(PAGES, c.poor);
+		EXPECT_EQ(PAGES, c.disk);
+		c = in(p);
+		EXPECT_EQ(PAGES, c.loaded) TH_LOG("%s", mode[i]);
+		EXPECT_EQ(PAGES, c.soft);
+		EXPECT_EQ(0, c.alone + c.done);
+		EXPECT_EQ(0, ssw_wrong(p, PAGES, 1)) TH_LOG("%s", mode[i]);
+		EXPECT_EQ(0, ssw_wrong(q, PAGES, 2));
+		munmap(p, PAGES * SSW_PAGE);
+		munmap(q, PAGES * SSW_PAGE);
+		/* It comes again, and the same handle uses it. */
+		ASSERT_EQ(0, dev_up("64", ENGINES));
+		p = pages_of(_metadata, 3);
+		c = out(p);
+		EXPECT_EQ(PAGES, c.stored) TH_LOG("%s", mode[i]);
+		EXPECT_EQ(2 * PAGES, c.done);
+		EXPECT_EQ(0, ssw_wrong(p, PAGES, 3));
+		munmap(p, PAGES * SSW_PAGE);
+	}
+}
+
+/* A device that cannot read the header of canned pages does the rest. */
+SSW_BODY(iaa, header_not_read)
+{
+	struct counts c;
+	char *p, *q;
+
+	ssw_pin(0);
+	ASSERT_EQ(0, ssw_write(ZSWAP "compressor", "deflate-iaa-canned"));
 	p = pages_of(_metadata, 1);
 	c = out(p);
 	ASSERT_EQ(PAGES, c.stored);
-	q = pages_of(_metadata, 2);
 	dev_down();
+	/* Algorithms were tested when they were registered, so the header comes first. */
+	ASSERT_EQ(0, put(dir, "fail_status", "4"));
+	wrong("fail", 1, 1);
+	c = counts();
+	ASSERT_EQ(0, dev_up("64", ENGINES));
+	EXPECT_EQ(1, since(c).failed);
+	wrong("fail", 0, 0);
+	q = pages_of(_metadata, 2);
 	c = out(q);
-	EXPECT_EQ(0, c.stored + c.done);
 	EXPECT_EQ(PAGES, c.poor);
-	EXPECT_EQ(PAGES, c.disk);
+	EXPECT_EQ(0, c.stored + c.done + c.failed);
 	c = in(p);
 	EXPECT_EQ(PAGES, c.loaded);
 	EXPECT_EQ(PAGES, c.soft);
-	EXPECT_EQ(0, c.alone + c.done);
+	EXPECT_EQ(0, c.alone + c.done + c.failed);
 	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
 	EXPECT_EQ(0, ssw_wrong(q, PAGES, 2));
 	munmap(p, PAGES * SSW_PAGE);
-	/* It comes again, and the same handle uses it. */
-	ASSERT_EQ(0, dev_up("64", ENGINES));
+	munmap(q, PAGES * SSW_PAGE);
+	ASSERT_EQ(0, ssw_write(ZSWAP "compressor", "deflate-iaa"));
 	p = pages_of(_metadata, 3);
 	c = out(p);
 	EXPECT_EQ(PAGES, c.stored);
-	EXPECT_EQ(2 * PAGES, c.done);
 	EXPECT_EQ(0, ssw_wrong(p, PAGES, 3));
+	munmap(p, PAGES * SSW_PAGE);
+	/* It can, the next time. */
+	dev_down();
+	ASSERT_EQ(0, dev_up("64", ENGINES));
+	ASSERT_EQ(0, ssw_write(ZSWAP "compressor", "deflate-iaa-canned"));
+	p = pages_of(_metadata, 4);
+	c = out(p);
+	EXPECT_EQ(PAGES, c.stored);
+	EXPECT_EQ(0, ssw_wrong(p, PAGES, 4));
 }
 
 /* The half of a page of which nothing is said twice, and how many pages have another one */
@@ -427,6 +486,8 @@ SSW_BODY(iaa, each_status)
 	for (size_t i = 0; i < ARRAY_SIZE(status); i++) {
 		/* Units of all places in a request, in turn */
 		int interval = 5 + i % 4;
+
+		ASSERT_EQ(0, ssw_write(ZSWAP "compressor", mode[i % ARRAY_SIZE(mode)]));
 
 		snprintf(val, sizeof(val), "%d", status[i]);
 		ASSERT_EQ(0, put(dir, "fail_status", val));
@@ -759,6 +820,53 @@ SSW_BODY(iaa, halts_as_it_goes)
 	}
 }
 
+/*
+ * A device that loses a descriptor, and then executes no commands: it is kept off memory, and nobody
+ * waits for it. What it has begun it does not write later.
+ */
+SSW_BODY(iaa, deaf)
+{
+	struct counts c;
+	char *p, *q;
+
+	ssw_pin(0);
+	p = pages_of(_metadata, 1);
+	c = out(p);
+	ASSERT_EQ(PAGES, c.stored);
+	ASSERT_EQ(0, ssw_write(ABORT, "20"));
+	ASSERT_EQ(0, ssw_write(DEAD, "1000"));
+	ASSERT_EQ(0, put(dir, "deaf", "1"));
+	ASSERT_EQ(0, put(dir, "delay_ms", "4000"));
+	/* Two of the same request */
+	wrong("delay", 3 * UNITS + 3, 1);
+	wrong("lose", 3 * UNITS + 7, 1);
+	c = in(p);
+	EXPECT_EQ(1, c.lost);
+	EXPECT_LT(1, c.soft);
+	EXPECT_EQ(PAGES, c.loaded);
+	EXPECT_EQ(0, c.alone);
+	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
+	ssw_stamp(p, PAGES, 2);
+	q = pages_of(_metadata, 3);
+	c = out(q);
+	EXPECT_EQ(PAGES, c.poor);
+	EXPECT_EQ(0, c.stored);
+	sleep(5);
+	EXPECT_EQ(0, ssw_wrong(p, PAGES, 2));
+	EXPECT_EQ(0, ssw_wrong(q, PAGES, 3));
+	munmap(p, PAGES * SSW_PAGE);
+	munmap(q, PAGES * SSW_PAGE);
+	ASSERT_EQ(0, put(dir, "deaf", "0"));
+	wrong("delay", 0, 0);
+	wrong("lose", 0, 0);
+	ASSERT_EQ(0, ssw_write(ABORT, PATIENT));
+	ASSERT_EQ(0, dev_anew("64", ENGINES));
+	p = pages_of(_metadata, 4);
+	c = out(p);
+	EXPECT_EQ(PAGES, c.stored);
+	EXPECT_EQ(0, ssw_wrong(p, PAGES, 4));
+}
+
 /* CPUs go offline, and another compressor is used meanwhile. */
 SSW_BODY(iaa, cpus_and_compressors)
 {
@@ -770,11 +878,95 @@ SSW_BODY(iaa, cpus_and_compressors)
 	all_swap(_metadata);
 	for (int i = 0; i < 8; i++) {
 		EXPECT_EQ(0, ssw_set_online(last, i % 2));
-		EXPECT_EQ(0, ssw_write(ZSWAP "compressor", i % 3 == 0 ? "deflate-iaa-dynamic" :
-				       i % 3 == 1 ? "lzo-rle" : "deflate-iaa"));
+		EXPECT_EQ(0, ssw_write(ZSWAP "compressor", i % 4 == 3 ? "lzo-rle" : mode[i % 4]));
 		usleep(200000);
 	}
 	all_join(_metadata);
+}
+
+/* What tasks have met since a device was new */
+static void add_up(struct counts *sum)
+{
+	sum->done += get("done");
+	sum->failed += get("failed");
+	sum->lost += get("lost");
+}
+
+/*
+ * All of that, at random, for SSW_IAA_SECONDS: the queue goes, the device halts, another one
+ * comes, descriptors fail, are lost or are late, codes and other compressors, CPUs.
+ */
+SSW_BODY(iaa, everything)
+{
+	static const char * const how[] = { "fail", "lose", "delay" };
+	static const int status[] = { 0x04, 0x190a, 0x0b, 0x1f, 0x01 };
+	const char *seconds = getenv("SSW_IAA_SECONDS"), *seed = getenv("SSW_SEED");
+	unsigned int rnd = seed ? atoi(seed) : getpid();
+	time_t end = time(NULL) + (seconds ? atol(seconds) : 15);
+	long unbound = 0, halts = 0, codes = 0, cpus = 0, wrongs = 0;
+	struct counts sum = { }, c;
+	cpu_set_t online;
+	char val[16];
+	int last;
+
+	TH_LOG("seed %u", rnd);
+	ASSERT_EQ(0, ssw_online(&online));
+	last = CPU_COUNT(&online) - 1;
+	c = counts();
+	all_swap(_metadata);
+	while (time(NULL) < end) {
+		int i = rand_r(&rnd), engines = 1 + rand_r(&rnd) % ENGINES;
+		const char *size = i & 64 ? "64" : i & 128 ? "16" : "4";
+
+		ASSERT_EQ(0, ssw_write(ABORT, i & 256 ? "100" : "1000"));
+		switch (rand_r(&rnd) % 8) {
+		case 0:
+			dev_down();
+			usleep(rand_r(&rnd) % 200000);
+			EXPECT_EQ(0, dev_up(size, engines));
+			unbound++;
+			break;
+		case 1:
+			EXPECT_EQ(0, put(dir, "halt", i % 2 ? "0" : "1"));
+			usleep(rand_r(&rnd) % 200000);
+			add_up(&sum);
+			EXPECT_EQ(0, dev_anew(size, engines));
+			halts++;
+			break;
+		case 2:
+			EXPECT_EQ(0, ssw_set_online(last, false));
+			usleep(rand_r(&rnd) % 200000);
+			EXPECT_EQ(0, ssw_set_online(last, true));
+			cpus++;
+			break;
+		case 3:
+		case 4:
+			i %= ARRAY_SIZE(mode) + 1;
+			EXPECT_EQ(0, ssw_write(ZSWAP "compressor",
+					       i < (int)ARRAY_SIZE(mode) ? mode[i] : "lzo-rle"));
+			codes++;
+			break;
+		default:
+			snprintf(val, sizeof(val), "%d", status[i % ARRAY_SIZE(status)]);
+			put(dir, "fail_status", val);
+			snprintf(val, sizeof(val), "%d", 1 + i % 300);
+			put(dir, "delay_ms", val);
+			wrong(how[i % ARRAY_SIZE(how)], 1 + rand_r(&rnd) % 100, 1 + i % 50);
+			usleep(rand_r(&rnd) % 300000);
+			wrong(how[i % ARRAY_SIZE(how)], 0, 0);
+			wrongs++;
+		}
+		usleep(rand_r(&rnd) % 200000);
+	}
+	all_join(_metadata);
+	add_up(&sum);
+	c = since(c);
+	printf("end t=%s unbound=%ld halts=%ld cpus=%ld codes=%ld wrongs=%ld ",
+	       seconds ?: "15", unbound, halts, cpus, codes, wrongs);
+	printf("done=%lld failed=%lld lost=%lld software=%lld stored=%lld loaded=%lld\n",
+	       sum.done, sum.failed, sum.lost, c.soft, c.stored, c.loaded);
+	EXPECT_LT(PAGES, sum.done);
+	EXPECT_LT(0, c.soft);
 }
 
 /* A function that is not in idxd.sim= is none, even if one gives it to the driver. */
@@ -819,6 +1011,9 @@ SSW_BODY(iaa, values)
 	EXPECT_EQ(-EINVAL, ssw_write(ABORT, "60001"));
 	EXPECT_EQ(-EINVAL, ssw_write(ABORT, "soon"));
 	EXPECT_EQ(60000, ssw_num(ABORT));
+	EXPECT_EQ(-EINVAL, ssw_write(DEAD, "999"));
+	EXPECT_EQ(-EINVAL, ssw_write(DEAD, "600001"));
+	EXPECT_EQ(600000, ssw_num(DEAD));
 	dev_down();
 	EXPECT_EQ(-EINVAL, put(CRYPTO, "verify_compress", "perhaps"));
 	EXPECT_EQ(0, put(CRYPTO, "verify_compress", "1"));
