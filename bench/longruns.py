@@ -20,6 +20,7 @@ FILE = f"{b.ROOT}/bench/results/long-runs.json"
 # The line in which a run says what it came to, and what in it is a counter, by name
 NUMBERS = {
     "soak": (r"# end (t=.*)", {}),
+    "iaa": (r"# end (t=.*)", {}),
     "fault": (r"# fault: (\w+ \d+ times, .*)",
               {"times": r"(\d+) times", "cpus_away": r"(\d+) CPUs away"}),
     "churn": (r"# churn: (\d+ workloads, .*)",
@@ -55,7 +56,7 @@ def record(path):
     with open(path, errors="replace") as f:
         text = f.read()
     status = find(r"^\w+: exit status (\d+)\s*\Z", text)
-    run = find(r"^# (soak|churn|fault) (?:good|BAD)$", text)
+    run = find(r"^# (soak|churn|fault|iaa) (?:good|BAD)$", text)
     if not status or not run:
         b.die(f"{path} is no log of scripts/test/longrun.sh, or the run has not ended")
     kind = find(r"^# fault: (reset|remove|timeout), ", text)
@@ -63,7 +64,7 @@ def record(path):
     name, date = re.search(r"/([\w.-]+)-(\d{8}-\d{6})\.console$", text, re.M).groups()
     kernel = find(r"^# longrun: .*?, kernel (\S+),", text) or name
     cpus = find(r"cpus=(\d+)", text) or find(r"^# longrun: .*, (\d+) CPUs,", text)
-    bad = find(r"^# (?:soak|churn|fault) (good|BAD)$", text) == "BAD"
+    bad = find(r"^# (?:soak|churn|fault|iaa) (good|BAD)$", text) == "BAD"
     return {
         "what": f"{run} {kind}" if kind else run,
         "log": os.path.basename(path),

@@ -12,9 +12,13 @@
 #	4 CPUs and 4 drives; controllers are reset, drives are removed and found again, or
 #	stop answering until commands time out (after 1 s), under a stamped workload that
 #	looks at the clock, for 20 minutes: selftests/scaleswap/faultloop.sh
+#   scripts/test/longrun.sh iaa KERNEL [SECONDS]
+#	8 CPUs swap to zswap on a simulated IAA device, which is taken away, halts, fails,
+#	loses and delays descriptors, while codes, compressors and CPUs come and go, for an
+#	hour: selftests/scaleswap/iaaloop.sh
 #
 # KERNEL is a name that scripts/build/kernel.sh knows, or a bzImage. Prints where the output
-# goes. That ends with "RUN good" or "RUN BAD", where RUN is soak, churn or fault, and with the
+# goes. That ends with "RUN good" or "RUN BAD", where RUN is soak, churn, fault or iaa, and with the
 # exit status; bench/longruns.py makes a record of it.
 #   LONGRUN_FOREGROUND=1  wait for it, and return its exit status
 #   LONGRUN_SECONDS=N  LONGRUN_CPUS=N  LONGRUN_NODES=N  LONGRUN_MEM=MB  LONGRUN_APPEND="..."
@@ -27,7 +31,7 @@ set -euo pipefail
 . "$(dirname "$0")/../build/lib.sh"
 
 usage() {
-	echo "usage: scripts/test/longrun.sh soak|churn KERNEL [SECONDS]" >&2
+	echo "usage: scripts/test/longrun.sh soak|churn|iaa KERNEL [SECONDS]" >&2
 	echo "       scripts/test/longrun.sh fault KERNEL reset|remove|timeout [SECONDS]" >&2
 	exit 2
 }
@@ -40,7 +44,7 @@ debug=
 case $name in *debug*) debug=1 ;; esac
 
 # The guest's options; the environment of the script in it; the script.
-log=$run nodes=1 env=()
+log=$run nodes=1 env=() device=()
 [ -z "${SSW_SEED:-}" ] || env+=("SSW_SEED=$SSW_SEED")
 case $run in
 soak)
@@ -72,6 +76,12 @@ fault)
 	env+=("FAULT_PROCS=${FAULT_PROCS:-6}" "FAULT_PAGES=${FAULT_PAGES:-250}")
 	log=$run-$how script=faultloop.sh:$how
 	;;
+iaa)
+	seconds=3600 cpus=8 mem=1024 drives=9 hang=1800
+	append="scaleswap=on idxd.sim=0000:00:10.0" device=(--qemu "-device e1000e,addr=0x10")
+	[ -z "$debug" ] || mem=2048
+	script=iaaloop.sh
+	;;
 *) usage ;;
 esac
 [ $# -le 1 ] || usage
@@ -79,7 +89,7 @@ seconds=${1:-${LONGRUN_SECONDS:-$seconds}}
 [[ $seconds =~ ^[1-9][0-9]*$ ]] || die "'$seconds' is not a number of seconds"
 cpus=${LONGRUN_CPUS:-$cpus} nodes=${LONGRUN_NODES:-$nodes} mem=${LONGRUN_MEM:-$mem}
 append=${LONGRUN_APPEND:-$append}${more:-}
-# SOAK_SECONDS, CHURN_SECONDS, FAULT_SECONDS
+# SOAK_SECONDS, CHURN_SECONDS, FAULT_SECONDS, IAA_SECONDS
 env+=("${run^^}_SECONDS=$seconds")
 
 mkdir -p "$BUILD/results"
@@ -101,7 +111,7 @@ guest() {
 		echo "# longrun: repository $(git -C "$ROOT" describe --always --dirty 2>/dev/null || echo unknown)," \
 			"bzImage sha256 $(sha256sum "$image" | cut -c1-64)"
 		"$ROOT/scripts/guest/boot.py" --kernel "$kernel" --cpus "$cpus" --nodes "$nodes" --mem "$mem" \
-			--nvme "$drives" --nvme-size 512 --minimal --thread single --append "$append" \
+			--nvme "$drives" --nvme-size 512 --minimal --thread single --append "$append" "${device[@]}" \
 			--timeout "$hang" --log "$base.console" "$base.guest" || ret=$?
 		echo "longrun: exit status $ret"
 	} >"$base.log" 2>&1
