@@ -45,6 +45,22 @@ static int sim_halt_set(void *data, u64 val)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(sim_halt_fops, NULL, sim_halt_set, "%llu\n");
 
+static int sim_latency_get(void *data, u64 *val)
+{
+	*val = ((struct idxd_sim *)data)->latency;
+	return 0;
+}
+
+static int sim_latency_set(void *data, u64 val)
+{
+	struct idxd_sim *sim = data;
+
+	sim_held_calibrate(sim);
+	WRITE_ONCE(sim->latency, val);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(sim_latency_fops, sim_latency_get, sim_latency_set, "%llu\n");
+
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 static void sim_faults_init(struct idxd_sim *sim)
 {
@@ -93,7 +109,7 @@ void sim_debug_init(struct idxd_sim *sim)
 	debugfs_create_bool("deaf", 0600, sim->debug, &sim->deaf);
 	debugfs_create_bool("at_once", 0600, sim->debug, &sim->at_once);
 	debugfs_create_u64("at_once_cycles", 0400, sim->debug, &sim->at_once_cycles);
-	debugfs_create_u64("latency", 0600, sim->debug, &sim->latency);
+	debugfs_create_file_unsafe("latency", 0600, sim->debug, sim, &sim_latency_fops);
 	sim_faults_init(sim);
 }
 

@@ -402,9 +402,10 @@ static void sim_at_once(struct idxd_sim *sim, struct sim_queue *queue,
 
 	lockdep_assert_held(&sim->lock);
 	engine->arrived = start - sim->at_once_cycles;
+	sim_held_stop(sim);
 	sim_descriptor(engine, queue, desc, true);
+	sim_held_go(sim, engine->arrived);
 	sim->at_once_cycles += get_cycles() - start;
-	sim_held_next(sim);
 }
 
 /**

@@ -157,6 +157,7 @@ struct sim_engine {
  * @held: descriptors that are withheld so, SIM_DEPTH at most, a ring
  * @held_head: the first of these
  * @held_tail: where the next one goes; both only grow
+ * @irq_cycles: what the interrupt costs beside what its handler counts itself
  * @free_at: when each engine has done what it has
  * @timer: for the next one to be done
  * @deaf: whether commands wait
@@ -186,6 +187,7 @@ struct idxd_sim {
 	struct sim_held *held;
 	unsigned int held_head;
 	unsigned int held_tail;
+	u64 irq_cycles;
 	u64 free_at[SIM_ENGINES];
 	struct hrtimer timer;
 	bool deaf;
@@ -242,7 +244,9 @@ int sim_held_init(struct idxd_sim *sim);
 void sim_held_exit(struct idxd_sim *sim);
 void sim_hold(struct idxd_sim *sim, struct sim_queue *queue, u64 arrived,
 	      const struct sim_held *held);
-void sim_held_next(struct idxd_sim *sim);
+void sim_held_stop(struct idxd_sim *sim);
+void sim_held_go(struct idxd_sim *sim, u64 now);
+void sim_held_calibrate(struct idxd_sim *sim);
 void sim_held_drop(struct idxd_sim *sim, struct sim_queue *queue);
 
 void sim_debug_init(struct idxd_sim *sim);
