@@ -505,6 +505,27 @@ def table_oom_limits():
     return markdown(["kernel", "runs", *[title for keys in of.values() for _, title in keys]], rows) + source("oom-limits.json")
 
 
+def table_zswap_ratio():
+    """Memory of pages in zswap, by compressor and kind of page."""
+    d = data("zswap-ratio.json")
+    sets = {"text": "text", "elf": "programs", "heap": "compiler's memory", "mix": "all"}
+    rows = [[f"`{name}`", *[f"{of[s][k]:.2f}" for k in ("ratio", "pool_ratio") for s in sets], n(of["mix"]["poor"])]
+            for name, of in d["table"].items()]
+    return markdown(["compressor", *sets.values(), *[f"with the pool: {s}" for s in sets.values()], "not stored"], rows) + \
+        source("zswap-ratio.json")
+
+
+def table_iaa_model():
+    """How long requests take on a device with a latency, and what the model says."""
+    d = data("iaa-model.json")
+    of = {(p["what"], p["engines"], p["times"], p["pages"]): p for p in d["points"]}
+    at = {k: sorted({key[i] for key in of}) for i, k in enumerate(("what", "engines", "times", "pages"))}
+    rows = [[what, engines, times, *[f"{of[what, engines, times, 1]['cycles'] * n_pages / (p := of[what, engines, times, n_pages])['cycles']:.2f} "
+                                     f"({100 * p['error']:+.1f} %)" for n_pages in at["pages"]]]
+            for what in at["what"] for engines in at["engines"] for times in at["times"]]
+    return markdown(["", "engines", "L / s", *[f"{k} page{'s' * (k > 1)}" for k in at["pages"]]], rows) + source("iaa-model.json")
+
+
 def table_oom_decisions():
     """What was on the lists when it was decided to kill, and what the statistics said."""
     lines = [l for l in text_of("oom-decisions.log").splitlines() if not l.startswith("#")]
