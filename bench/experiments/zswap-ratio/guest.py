@@ -82,6 +82,8 @@ def measure(compressor, names):
         if stored + vmstat("pswpout") - out + zero >= pages:
             break
         time.sleep(.1)
+    # The group's counters are brought up to date every two seconds.
+    time.sleep(5)
     row = {"compressor": compressor, "pages": pages, "zero": zero, "stored": stored,
            "poor": count("reject_compress_poor") + count("reject_compress_fail") - poor, "bytes": memcg("zswap"),
            "pool": count("pool_total_size")}
