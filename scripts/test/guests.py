@@ -53,7 +53,7 @@ GUESTS = {
                   "brd.rd_nr=1 brd.rd_size=16384", debug=dict(mem=1280), tests="io fault moved fault_device"),
     # two PCI functions: one is a simulated IAA device
     "iaa": dict(cpus=4, nodes=1, append="scaleswap=on idxd.sim=0000:00:10.0,0000:00:1f.3",
-                qemu="-device e1000e,addr=0x10 -device e1000e,addr=0x11", tests="iaa"),
+                qemu="-device e1000e,addr=0x10 -device e1000e,addr=0x11", tests="iaa iaa_races"),
     # none of either
     "nopoll": dict(cpus=4, nodes=1, append="scaleswap=on nvme.swap_queues=0 nvme.poll_queues=0",
                    tests="fault:tunables fault:critical_first_by_interrupt fault:without_queues"),
@@ -61,7 +61,7 @@ GUESTS = {
     "swiotlb": dict(cpus=4, nodes=1, mem=640, append="scaleswap=fault,zbatch nvme.poll_queues=2 "
                     "swiotlb=force idxd.sim=0000:00:10.0", qemu="-device e1000e,addr=0x10",
                     debug=None, tests="fault:ways fault:many fault:handed_over iaa:by_a_device "
-                    "iaa:compressed_wrong iaa:lost iaa:comes_and_goes"),
+                    "iaa:compressed_wrong iaa:lost iaa_races:comes_and_goes"),
     # what may lie between swap and a drive: the device mapper, two paths to one
     # namespace, of which a sector behind 64 MB cannot be written; a drive of which two
     # sectors cannot be read, and a third once cannot; and one cannot be written, and one
@@ -91,7 +91,7 @@ GUESTS = {
                   "intel_iommu=on iommu.strict=1 idxd.sim=0000:00:10.0", debug=None,
                   qemu="-device intel-iommu,intremap=off -device e1000e,addr=0x10",
                   tests="fault:ways fault:many fault:handed_over iaa:by_a_device "
-                  "iaa:compressed_wrong iaa:lost iaa:comes_and_goes iaa:halts_for_a_reset iaa:aborted_often "
+                  "iaa:compressed_wrong iaa:lost iaa_races:comes_and_goes iaa_races:halts_for_a_reset iaa_races:aborted_often "
                   "fault_device:resets_direct fault_device:resets_handed_over "
                   "fault_stack:no_stray_dma"),
     # everything at once, with CPUs and areas that come and go
