@@ -300,8 +300,8 @@ void sim_end(struct idxd_sim *sim, const struct iax_hw_desc *desc,
 
 /* A descriptor has ended, or will have. */
 static void sim_ends(struct sim_engine *engine, struct sim_queue *queue,
-		     const struct iax_hw_desc *desc, struct iax_completion_record *record, u8 status,
-		     bool at_once)
+		     const struct iax_hw_desc *desc, struct iax_completion_record *record,
+		     u8 status, bool at_once)
 {
 	struct idxd_sim *sim = engine->sim;
 	struct sim_held held = { .desc = *desc, .record = *record, .status = status };

@@ -43,6 +43,7 @@ static enum hrtimer_restart sim_held_timer(struct hrtimer *timer)
 		held->queue->busy--;
 		sim_end(sim, &held->desc, &held->record, held->status);
 	}
+	/* Those that wait look at queues under the lock that is held here. */
 	if (waitqueue_active(&sim->ended))
 		wake_up_all(&sim->ended);
 	if (sim->held_head != sim->held_tail)

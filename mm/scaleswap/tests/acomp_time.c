@@ -2,10 +2,10 @@
 /*
  * ScaleSwap: how long requests to a compressor take, for benches.
  *
- * Write "compress NAME PAGES ROUNDS", or "decompress ...", to acomp_time in debugfs, and read: cycles
- * that so many requests of so many pages took, and pages that were wrong. What is decompressed is
- * compressed once before. Requests have units if the compressor takes that; others are one page
- * each. The CPU that writes does nothing else meanwhile.
+ * Write "compress NAME PAGES ROUNDS", or "decompress ...", to acomp_time in debugfs, and read:
+ * cycles that so many requests of so many pages took, and pages that were wrong. What is
+ * decompressed is compressed once before. Requests have units if the compressor takes that; others
+ * are one page each. The CPU that writes does nothing else meanwhile.
  */
 #include <crypto/acompress-batch.h>
 #include <linux/debugfs.h>
@@ -126,7 +126,8 @@ static int acomp_time_init(struct acomp_time *t, const char *name)
 		if (!t->page[i] || !t->short_page[i] || !t->back[i])
 			return -ENOMEM;
 		for (unsigned int word = 0; word < 4; word++)
-			*(u64 *)(t->page[i] + word * PAGE_SIZE / 4) = i * 0x9e3779b97f4a7c15ull + word;
+			*(u64 *)(t->page[i] + word * PAGE_SIZE / 4) =
+				i * 0x9e3779b97f4a7c15ull + word;
 	}
 	return 0;
 }

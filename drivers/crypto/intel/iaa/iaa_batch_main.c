@@ -295,9 +295,10 @@ static struct iaa_device *iaa_device_get(struct idxd_device *idxd)
 /* Whether a queue's device works, in a mode */
 static bool iaa_queue_can(const struct iaa_queue *queue, enum iaa_mode mode)
 {
+	if (!iaa_queue_is_on(queue))
+		return false;
 	/* Pairs with iaa_canned_add(): the device has written what it is to read. */
-	return iaa_queue_is_on(queue) &&
-	       (mode != IAA_MODE_CANNED || smp_load_acquire(&iaa_queue_device(queue)->canned));
+	return mode != IAA_MODE_CANNED || smp_load_acquire(&iaa_queue_device(queue)->canned);
 }
 
 /**

@@ -205,6 +205,7 @@ static inline void iaa_end(struct __test_metadata *_metadata, const struct iaa_w
 	}
 	ssw_end();
 }
+
 struct counts {
 	long long batches, units, stored, loaded, alone, poor, disk;
 	long long done, failed, lost, flipped, soft;
