@@ -43,6 +43,9 @@ def counters(run, text):
     line, named = NUMBERS[run]
     said = find(f"^{line}$", text) or ""
     out = {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", said)}
+    if run == "iaa":
+        # Of descriptors. In other runs what is lost is pages.
+        out.update({f"descriptors_{k}": out.pop(k) for k in ("done", "failed", "lost") if k in out})
     # as in "direct 267185 bio 47176"
     out.update({k: int(v) for k, v in re.findall(r"(\w+) (\d+)(?= \w+ \d|$)", said.partition("; ")[2])})
     out.update({k: int(find(p, said)) for k, p in named.items() if find(p, said)})
@@ -63,7 +66,7 @@ def record(path):
     script = find(r"^# selftests: scaleswap: (\S+)", text)
     name, date = re.search(r"/([\w.-]+)-(\d{8}-\d{6})\.console$", text, re.M).groups()
     kernel = find(r"^# longrun: .*?, kernel (\S+),", text) or name
-    cpus = find(r"cpus=(\d+)", text) or find(r"^# longrun: .*, (\d+) CPUs,", text)
+    cpus = find(r"^# longrun: .*, (\d+) CPUs,", text) or find(r"cpus=(\d+)", text)
     bad = find(r"^# (?:soak|churn|fault|iaa) (good|BAD)$", text) == "BAD"
     return {
         "what": f"{run} {kind}" if kind else run,

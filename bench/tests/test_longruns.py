@@ -35,6 +35,11 @@ LOGS = {
 23 CPUs and 11 of 26 blocks offline; 4 shards at the start, 88 at the most
 # churn good
 """,
+    "iaa": """# selftests: scaleswap: iaaloop.sh
+# # iaa_races.c:1:everything:seed 20
+# end t=60 unbound=1 halts=2 cpus=3 codes=4 wrongs=5 done=6 failed=7 lost=8 software=9 stored=10 loaded=11
+# iaa good
+""",
     "fault-reset": """# selftests: scaleswap: fault-loop.sh
 # fault: reset, 60 s, 6 processes of 250 pages, seed 9
 # # faultload: 12 rounds, 13 pages touched, 0 wrong, 14 lost, longest 15 ms
@@ -55,6 +60,12 @@ class Records(unittest.TestCase):
         with open(path, "w") as f:
             f.write((HEAD + LOGS[log] + TAIL).format(log=log, status=status, cpus=cpus)[:cut])
         return path
+
+    def test_iaa(self):
+        r = longruns.record(self.log("iaa"))
+        self.assertEqual(("iaa", "good", 60, 10, 8), (r["what"], r["verdict"], r["seconds"], r["counters"]["stored"],
+                                                      r["counters"]["descriptors_lost"]))
+        self.assertNotIn("lost", r["counters"])
 
     def test_soak(self):
         r = longruns.record(self.log("soak"))

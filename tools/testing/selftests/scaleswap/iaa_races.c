@@ -370,7 +370,7 @@ SSW_BODY(iaa_races, everything)
 	all_join(_metadata);
 	add_up(&sum);
 	c = since(c);
-	printf("end t=%s unbound=%ld halts=%ld cpus=%ld codes=%ld wrongs=%ld ",
+	printf("end t=%s unbound=%ld halts=%ld cpus_away=%ld codes=%ld wrongs=%ld ",
 	       seconds ?: "15", unbound, halts, cpus, codes, wrongs);
 	printf("done=%lld failed=%lld lost=%lld software=%lld stored=%lld loaded=%lld\n",
 	       sum.done, sum.failed, sum.lost, c.soft, c.stored, c.loaded);
