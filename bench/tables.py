@@ -417,6 +417,11 @@ def table_zbatch():
             compressor = "without zswap" if name == "none" else name
             rows += [[compressor, how, title, *[spread(of[k][c], form) if c in of[k] else "" for c in titles]]
                      for k, title in figures.items() if k in of]
+            if name != "none":
+                sent = {c: sorted(r["vmstat"].get("nr_tlb_remote_flush", 0) / r["vmstat"]["zswpout"] for r in d["runs"]
+                                  if r["part"] == f"{kind}-{name}" and r["kernel"] == c) for c in titles}
+                rows.append([compressor, how, "TLB flushes sent for a page out",
+                             *[spread(dict(median=v[len(v) // 2], min=v[0], max=v[-1]), form) if v else "" for v in sent.values()]])
     return markdown(["compressor", "pages are read", "median (min-max)", *titles.values()], rows) + source("zbatch.json")
 
 
