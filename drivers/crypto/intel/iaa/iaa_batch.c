@@ -102,6 +102,8 @@ static void iaa_describe(const struct iaa_req *ir, struct iaa_slot *slot)
 	hw->dst_addr = slot->dst_dma;
 	hw->max_dst_size = slot->dst->length;
 	if (ir->prepare) {
+		hw->dst_addr = 0;
+		hw->max_dst_size = 0;
 		hw->opcode = IAX_OPCODE_DECOMPRESS;
 		hw->decompr_flags = IAA_HEADER_FLAGS;
 		iaa_describe_state(ir, hw, IAA_WRITE_STATE);
