@@ -30,10 +30,12 @@ static bool iaa_is_late(unsigned long began, unsigned int times)
 	return time_after(jiffies, began + times * msecs_to_jiffies(READ_ONCE(iaa_abort_ms)));
 }
 
-/* Whether a queue should have been aborted for a unit, long ago */
-static bool iaa_is_dead(unsigned long began)
+/* Whether a device was told to abort a queue long ago. A unit's own time says nothing of that. */
+static bool iaa_is_dead(const struct iaa_queue *queue)
 {
-	return time_after(jiffies, began + msecs_to_jiffies(READ_ONCE(iaa_abort_ms)) +
+	/* Pairs with iaa_abort_work(): the time is that of this abort. */
+	return smp_load_acquire(&queue->commanded) &&
+	       time_after(jiffies, READ_ONCE(queue->since) +
 			  msecs_to_jiffies(READ_ONCE(iaa_dead_ms)));
 }
 
@@ -314,7 +316,7 @@ static void iaa_look(struct iaa_req *ir, struct iaa_slot *slot)
 	}
 	if (gone)
 		iaa_retire(ir, slot, record->status);
-	else if (iaa_is_dead(slot->began))
+	else if (iaa_is_dead(queue))
 		iaa_queue_stop(queue);
 	else if (iaa_is_late(slot->began, 1))
 		iaa_queue_abort(queue, slot->epoch);

@@ -80,6 +80,8 @@ struct iaa_batch_device {
  * @aborting: nothing is to be submitted
  * @late: the epoch of what does not end
  * @abort: aborts the queue, unless that was done since @late
+ * @commanded: the device was told to, and has not answered
+ * @since: when it was told, in jiffies
  * @node: the device's memory node
  */
 struct iaa_queue {
@@ -90,6 +92,8 @@ struct iaa_queue {
 	bool aborting;
 	unsigned int late;
 	struct work_struct abort;
+	bool commanded;
+	unsigned long since;
 	int node;
 };
 

@@ -207,10 +207,13 @@ static int iaa_device_add_mode(struct iaa_device *device, unsigned int i)
 static void iaa_stop_work(struct work_struct *work)
 {
 	struct iaa_batch_device *device = container_of(work, struct iaa_batch_device, stop);
-	struct pci_dev *pdev = device->iaa.idxd->pdev;
+	struct idxd_device *idxd = device->iaa.idxd;
+	struct pci_dev *pdev = idxd->pdev;
 	u16 command;
 
-	if (device->dead)
+	/* It has answered, and it is the driver that has not run since. */
+	if (device->dead ||
+	    !(ioread32(idxd->reg_base + IDXD_CMDSTS_OFFSET) & IDXD_CMDSTS_ACTIVE))
 		return;
 	/* It cannot write after that, nor what it has begun to write after the reply to a read. */
 	pci_clear_master(pdev);
@@ -346,7 +349,11 @@ static void iaa_abort_work(struct work_struct *work)
 	WRITE_ONCE(queue->aborting, true);
 	/* Pairs with those that submit under it: they are done, or see that they must not. */
 	synchronize_srcu(&iaa_srcu);
+	WRITE_ONCE(queue->since, jiffies);
+	/* Pairs with iaa_is_dead(). */
+	smp_store_release(&queue->commanded, true);
 	err = iaa_queue_is_on(queue) ? idxd_wq_abort(queue->iaa.wq) : -ENODEV;
+	WRITE_ONCE(queue->commanded, false);
 	/* A device that has stopped executes no commands, and need not. */
 	stopped = err && !iaa_queue_is_on(queue);
 	if (!err)
@@ -539,18 +546,26 @@ static struct acomp_alg iaa_dynamic = {
 	},
 };
 
+/*
+ * Register an algorithm, unless that was done before. Of one that fails its tests nothing is left:
+ * another device, or this one the next time, may pass.
+ */
 static int iaa_register_one(struct acomp_alg *alg, bool *has)
 {
-	int err = *has ? 0 : crypto_register_acomp(alg);
+	int err;
 
-	if (err) {
-		pr_err("%s cannot be registered: error %d\n", alg->base.cra_driver_name, err);
-		return err;
-	}
-	*has = true;
+	if (*has)
+		return 0;
+	err = crypto_register_acomp(alg);
 	/* Its tests are over when this returns: until then the queue must not go. */
-	crypto_has_acomp(alg->base.cra_driver_name, 0, 0);
-	return 0;
+	if (!err && !crypto_has_acomp(alg->base.cra_driver_name, 0, 0)) {
+		crypto_unregister_acomp(alg);
+		err = -EIO;
+	}
+	if (err)
+		pr_err("%s cannot be registered: error %d\n", alg->base.cra_driver_name, err);
+	*has = !err;
+	return err;
 }
 
 /* Have a device read the header of canned pages, unless it has. Without that it does the rest. */
@@ -583,8 +598,9 @@ static int iaa_register(struct iaa_queue *queue)
 	err = iaa_register_one(&iaa_fixed, &iaa_has_fixed);
 	if (!err)
 		err = iaa_canned_add(queue);
+	/* Without it the device does the rest. */
 	if (!err && idxd->hw.version >= DEVICE_VERSION_2 && idxd->hw.iaa_cap.header_gen)
-		err = iaa_register_one(&iaa_dynamic, &iaa_has_dynamic);
+		iaa_register_one(&iaa_dynamic, &iaa_has_dynamic);
 	mutex_unlock(&iaa_register_lock);
 	return err;
 }
@@ -626,6 +642,12 @@ static int iaa_crypto_probe(struct idxd_dev *idxd_dev)
 		return -ENXIO;
 	if (idxd->data->type != IDXD_TYPE_IAX)
 		return -ENODEV;
+	/* See iaa_stop_work(). */
+	if (!idxd->pdev->is_busmaster) {
+		dev_err(&idxd->pdev->dev,
+			"did not answer before: take the function from idxd, and give it back\n");
+		return -ENXIO;
+	}
 	mutex_lock(&wq->wq_lock);
 	if (!idxd_wq_driver_name_match(wq, &idxd_dev->conf_dev)) {
 		idxd->cmd_status = IDXD_SCMD_WQ_NO_DRV_NAME;

@@ -269,6 +269,9 @@ SSW_BODY(iaa_races, deaf)
 	wrong("delay", 0, 0);
 	wrong("lose", 0, 0);
 	ASSERT_EQ(0, ssw_write(ABORT, PATIENT));
+	/* It answers again, but may not access memory. */
+	ASSERT_EQ(0, bind_to(CRYPTO, WQ, false));
+	EXPECT_EQ(-ENXIO, bind_to(CRYPTO, WQ, true));
 	ASSERT_EQ(0, dev_anew("64", ENGINES));
 	p = pages_of(_metadata, 4);
 	c = out(p);
