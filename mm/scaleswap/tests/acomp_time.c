@@ -11,6 +11,7 @@
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/timex.h>
@@ -87,6 +88,8 @@ static int acomp_time_rounds(struct acomp_time *t, bool compress, unsigned int r
 		for (unsigned int i = 0; !units && !err && i < t->nr; i++)
 			err = acomp_time_request(t, compress, i, 1, false);
 		cond_resched();
+		if (fatal_signal_pending(current))
+			err = -EINTR;
 	}
 	*cycles = get_cycles() - start;
 	for (unsigned int i = 0; !err && i < t->nr; i++)
@@ -159,7 +162,9 @@ static ssize_t acomp_time_write(struct file *file, const char __user *from, size
 	err = acomp_time_init(t, name);
 	if (err)
 		goto free;
-	mutex_lock(&acomp_time_lock);
+	err = mutex_lock_killable(&acomp_time_lock);
+	if (err)
+		goto free;
 	err = acomp_time_rounds(t, true, compress ? rounds : 1, &acomp_time_cycles);
 	acomp_time_wrong = 0;
 	if (!compress && !err) {
