@@ -40,6 +40,8 @@ def memcg(name):
 
 def device_up():
     """A simulated device: one queue, all engines."""
+    # No unit fails because this host is slow.
+    write("/sys/module/iaa_crypto/parameters/abort_ms", 60000)
     write(f"/sys/bus/pci/devices/{FUNCTION}/driver_override", "idxd")
     write("/sys/bus/pci/drivers/idxd/bind", FUNCTION)
     # The driver of the queues has its own defaults; what is there is taken down, and set up with all engines.
@@ -55,8 +57,6 @@ def device_up():
         write(f"{DSA}/devices/engine{nr}.{i}/group_id", 0)
     write(f"{DSA}/drivers/idxd/bind", iax)
     write(f"{DSA}/drivers/crypto/bind", f"wq{nr}.0")
-    # No unit fails because this host is slow.
-    write("/sys/module/iaa_crypto/parameters/abort_ms", 60000)
 
 
 def vmstat(name):
