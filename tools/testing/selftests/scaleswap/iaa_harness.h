@@ -106,8 +106,8 @@ static inline void dev_down(void)
 	bind_to(DSA "drivers/idxd/", IAX, false);
 }
 
-/* Configure the device: one queue of so many descriptors, and so many engines. */
-static inline int dev_up(const char *size, int engines)
+/* Configure the queue, of so many descriptors. */
+static inline int queue_set(const char *size)
 {
 	static const char * const set[][2] = {
 		{ "group_id", "0" }, { "mode", "dedicated" }, { "size", NULL },
@@ -117,10 +117,18 @@ static inline int dev_up(const char *size, int engines)
 	char base[64];
 	int err = 0;
 
-	for (size_t i = 0; !err && i < ARRAY_SIZE(set); i++) {
-		snprintf(base, sizeof(base), DSA "devices/%s/", WQ);
+	snprintf(base, sizeof(base), DSA "devices/%s/", WQ);
+	for (size_t i = 0; !err && i < ARRAY_SIZE(set); i++)
 		err = put(base, set[i][0], set[i][1] ?: size);
-	}
+	return err;
+}
+
+/* Configure the device: one queue of so many descriptors, and so many engines. */
+static inline int dev_up(const char *size, int engines)
+{
+	int err = queue_set(size);
+	char base[64];
+
 	for (int i = 0; !err && i < engines; i++) {
 		snprintf(base, sizeof(base), DSA "devices/%s/", name_of("engine%d.%d", i));
 		err = put(base, "group_id", "0");
