@@ -106,29 +106,30 @@ static inline void dev_down(void)
 	bind_to(DSA "drivers/idxd/", IAX, false);
 }
 
-/* Configure the queue, of so many descriptors. */
-static inline int queue_set(const char *size)
+/* Configure the queue. Its size, and in which group it is, are set while the device is off. */
+static inline int queue_set(void)
 {
 	static const char * const set[][2] = {
-		{ "group_id", "0" }, { "mode", "dedicated" }, { "size", NULL },
-		{ "type", "kernel" }, { "driver_name", "crypto" }, { "name", "iaa" },
-		{ "priority", "10" },
+		{ "mode", "dedicated" }, { "type", "kernel" }, { "driver_name", "crypto" },
+		{ "name", "iaa" }, { "priority", "10" },
 	};
 	char base[64];
 	int err = 0;
 
 	snprintf(base, sizeof(base), DSA "devices/%s/", WQ);
 	for (size_t i = 0; !err && i < ARRAY_SIZE(set); i++)
-		err = put(base, set[i][0], set[i][1] ?: size);
+		err = put(base, set[i][0], set[i][1]);
 	return err;
 }
 
 /* Configure the device: one queue of so many descriptors, and so many engines. */
 static inline int dev_up(const char *size, int engines)
 {
-	int err = queue_set(size);
 	char base[64];
+	int err;
 
+	snprintf(base, sizeof(base), DSA "devices/%s/", WQ);
+	err = put(base, "group_id", "0") ?: queue_set() ?: put(base, "size", size);
 	for (int i = 0; !err && i < engines; i++) {
 		snprintf(base, sizeof(base), DSA "devices/%s/", name_of("engine%d.%d", i));
 		err = put(base, "group_id", "0");

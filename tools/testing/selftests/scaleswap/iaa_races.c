@@ -271,7 +271,7 @@ SSW_BODY(iaa_races, deaf)
 	ASSERT_EQ(0, ssw_write(ABORT, PATIENT));
 	/* It answers again, but may not access memory. */
 	ASSERT_EQ(0, bind_to(CRYPTO, WQ, false));
-	ASSERT_EQ(0, queue_set("64"));
+	ASSERT_EQ(0, queue_set());
 	EXPECT_EQ(-ENXIO, bind_to(CRYPTO, WQ, true));
 	ASSERT_EQ(0, dev_anew("64", ENGINES));
 	p = pages_of(_metadata, 4);
