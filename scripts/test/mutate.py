@@ -805,7 +805,7 @@ MUTANTS = {
     "iaa-takes-its-word": ("drivers/crypto/intel/iaa/iaa_batch.c",
         "		return len == slot->dst->length ? len : -EIO;", "		return len;", "iaa/iaa.says_it_is_done"),
     "iaa-registered-again": ("drivers/crypto/intel/iaa/iaa_batch_main.c",
-        "	if (*has)\n		return 0;\n", "",
+        "		if (!*has) {\n			err = crypto", "		if (1) {\n			err = crypto",
         "iaa/iaa.no_device_any_more"),
     "iaa-canned-verified-as-others": ("drivers/crypto/intel/iaa/iaa_batch.c",
                                       "		if (ir->mode == IAA_MODE_CANNED)\n			iaa_describe_state(ir, hw, IDXD_OP_FLAG_RD_SRC2_AECS);\n		return;\n	}\n	hw->src1_addr",

@@ -45,7 +45,9 @@ struct iaa_table {
 
 static struct iaa_table __rcu *iaa_table;
 static struct iaa_compression_mode *iaa_modes[IAA_COMP_MODES_MAX];
-static struct workqueue_struct *iaa_abort_wq;
+
+/* Two, each with a thread for when memory is short: an abort may not end, and is then stopped. */
+static struct workqueue_struct *iaa_abort_wq, *iaa_stop_wq;
 
 bool iaa_verify_compress = true;
 
@@ -84,7 +86,7 @@ static const struct kernel_param_ops iaa_dead_ms_ops = {
 	.get = param_get_uint,
 };
 module_param_cb(dead_ms, &iaa_dead_ms_ops, &iaa_dead_ms, 0644);
-MODULE_PARM_DESC(dead_ms, "how long after that the device is not waited for any more, in ms");
+MODULE_PARM_DESC(dead_ms, "how long an abort may take before the device is kept off memory, in ms");
 
 /* What was registered. Several queues may come at a time. */
 static DEFINE_MUTEX(iaa_register_lock);
@@ -231,7 +233,7 @@ static void iaa_stop_work(struct work_struct *work)
  */
 void iaa_queue_stop(struct iaa_queue *queue)
 {
-	queue_work(iaa_abort_wq, &iaa_queue_device(queue)->stop);
+	queue_work(iaa_stop_wq, &iaa_queue_device(queue)->stop);
 }
 
 static void iaa_device_put(struct iaa_device *iaa)
@@ -546,30 +548,49 @@ static struct acomp_alg iaa_dynamic = {
 	},
 };
 
+/* Wait for an algorithm's tests. Return 0 if it can be used. */
+static int iaa_try_out(const struct acomp_alg *alg)
+{
+	struct crypto_acomp *tfm = crypto_alloc_acomp(alg->base.cra_driver_name, 0, 0);
+
+	if (IS_ERR(tfm))
+		return PTR_ERR(tfm);
+	crypto_free_acomp(tfm);
+	return 0;
+}
+
 /*
- * Register an algorithm, unless that was done before. Of one that fails its tests nothing is left:
- * another device, or this one the next time, may pass.
+ * Register an algorithm, unless that was done before. Of one that has failed its tests nothing is
+ * left: another device, or this one the next time, may pass. While tests go on it stays.
  */
 static int iaa_register_one(struct acomp_alg *alg, bool *has)
 {
+	bool anew = false;
 	int err;
 
-	if (*has)
-		return 0;
-	err = crypto_register_acomp(alg);
-	/* Its tests are over when this returns: until then the queue must not go. */
-	if (!err && !crypto_has_acomp(alg->base.cra_driver_name, 0, 0)) {
+	do {
+		if (!*has) {
+			err = crypto_register_acomp(alg);
+			if (err)
+				break;
+			*has = true;
+			anew = true;
+		}
+		/* The queue must not go before the tests are over. */
+		err = iaa_try_out(alg);
+		/* Only one that has failed them has no users. */
+		if (err != -ELIBBAD)
+			break;
 		crypto_unregister_acomp(alg);
-		err = -EIO;
-	}
+		*has = false;
+	} while (!anew);
 	if (err)
-		pr_err("%s cannot be registered: error %d\n", alg->base.cra_driver_name, err);
-	*has = !err;
+		pr_err("%s cannot be used: error %d\n", alg->base.cra_driver_name, err);
 	return err;
 }
 
 /* Have a device read the header of canned pages, unless it has. Without that it does the rest. */
-static int iaa_canned_add(struct iaa_queue *queue)
+static void iaa_canned_add(struct iaa_queue *queue)
 {
 	struct iaa_batch_device *device = iaa_queue_device(queue);
 	int err;
@@ -580,12 +601,12 @@ static int iaa_canned_add(struct iaa_queue *queue)
 		if (err) {
 			dev_warn(iaa_queue_dev(queue), "does not read the header of %s: error %d\n",
 				 iaa_canned.base.cra_driver_name, err);
-			return 0;
+			return;
 		}
 		/* Pairs with iaa_queue_can(). */
 		smp_store_release(&device->canned, true);
 	}
-	return iaa_register_one(&iaa_canned, &iaa_has_canned);
+	iaa_register_one(&iaa_canned, &iaa_has_canned);
 }
 
 /* Register what a queue's device can do, unless that was done before. */
@@ -596,9 +617,9 @@ static int iaa_register(struct iaa_queue *queue)
 
 	mutex_lock(&iaa_register_lock);
 	err = iaa_register_one(&iaa_fixed, &iaa_has_fixed);
+	/* Without the others the device does the rest. */
 	if (!err)
-		err = iaa_canned_add(queue);
-	/* Without it the device does the rest. */
+		iaa_canned_add(queue);
 	if (!err && idxd->hw.version >= DEVICE_VERSION_2 && idxd->hw.iaa_cap.header_gen)
 		iaa_register_one(&iaa_dynamic, &iaa_has_dynamic);
 	mutex_unlock(&iaa_register_lock);
@@ -736,7 +757,8 @@ static int __init iaa_crypto_init_module(void)
 	iaa_abort_wq = alloc_workqueue("iaa_abort", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	if (!iaa_abort_wq)
 		return -ENOMEM;
-	err = iaa_inflate_init();
+	iaa_stop_wq = alloc_workqueue("iaa_stop", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
+	err = iaa_stop_wq ? iaa_inflate_init() : -ENOMEM;
 	if (err)
 		goto wq;
 	err = iaa_aecs_init_fixed();
@@ -769,6 +791,8 @@ fixed:
 inflate:
 	iaa_inflate_exit();
 wq:
+	if (iaa_stop_wq)
+		destroy_workqueue(iaa_stop_wq);
 	destroy_workqueue(iaa_abort_wq);
 	return err;
 }
@@ -783,6 +807,7 @@ static void __exit iaa_crypto_cleanup_module(void)
 	iaa_canned_exit();
 	iaa_aecs_cleanup_fixed();
 	iaa_inflate_exit();
+	destroy_workqueue(iaa_stop_wq);
 	destroy_workqueue(iaa_abort_wq);
 }
 

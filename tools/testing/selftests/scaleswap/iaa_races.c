@@ -327,7 +327,8 @@ SSW_BODY(iaa_races, everything)
 	last = CPU_COUNT(&online) - 1;
 	c = counts();
 	all_swap(_metadata);
-	while (time(NULL) < end) {
+	/* Longer, on a slow host: until devices and software have had their part. */
+	while (time(NULL) < end || !since(c).soft || sum.done + get("done") <= PAGES) {
 		int i = rand_r(&rnd), engines = 1 + rand_r(&rnd) % ENGINES;
 		const char *size = i & 64 ? "64" : i & 128 ? "16" : "4";
 
