@@ -14,6 +14,7 @@ there, as bench/scale.py does. Ends with 0 if every guest ended well and every p
 else 1; 2: could not run.
 """
 import argparse
+import json
 import os
 import signal
 import statistics
@@ -65,7 +66,8 @@ def figures(part, r):
     pages = v.get("zswpin") or v["pswpin"]
     every = r["counts"]["1"]["all"]
     if "device" not in r:
-        return dict(fill, instructions_per_page=every / pages, pages_in=pages)
+        flushes = {"tlb_flushes_per_page_out": v.get("nr_tlb_remote_flush", 0) / v["zswpout"]} if v.get("zswpout") else {}
+        return dict(fill, instructions_per_page=every / pages, **flushes, pages_in=pages)
     # With QEMU's instruction clock a cycle is a nanosecond, of which so many are an instruction.
     device = r["device"]["at_once_cycles"] / 2**MIX["shift"]
     moved = v["zswpin"] + v["zswpout"]
@@ -87,6 +89,36 @@ NOTES = [
     "tlb_sends: NR_TLB_REMOTE_FLUSH.",
     "lane_fill: pages that reclaim put aside, by times that it stored them; group_fill: pages loaded together, by groups.",
 ]
+
+
+# What the other measurements of zswap on IAA found, by the name that it has here
+ELSEWHERE = {
+    "in_flight_first_poll": ("iaa-model.json", lambda d: d["in_flight_first_poll"]),
+    "submit_reap_ratio": ("iaa-model.json", lambda d: d["submit_reap_ratio"]),
+    "model_max_error": ("iaa-model.json", lambda d: d["model_max_error"]),
+    "compression": ("zswap-ratio.json", lambda d: {k.replace("deflate-iaa-", "").replace("deflate-iaa", "fixed"): of["mix"]["ratio"]
+                                                   for k, of in d["table"].items()}),
+    "iaa_batch_by_single": ("zbatch-iaa.json", lambda d: d["iaa_batch_by_single"]),
+}
+
+
+def elsewhere():
+    """The figures of ELSEWHERE, and whence each is; those that were not measured are left out."""
+    found, whence = {}, {}
+    for name, (file, of) in ELSEWHERE.items():
+        try:
+            with open(f"{sc.RESULTS}/{file}") as f:
+                found[name] = of(json.load(f))
+            whence[name] = file
+        except (OSError, KeyError):
+            pass
+    return found, whence
+
+
+def tlb_flushes(median, part):
+    """TLB flushes for a page that was swapped out, with scaleswap=on, as a share of the base's"""
+    of = median[part].get("tlb_flushes_per_page_out", {})
+    return of["on"] / of["base"] if {"on", "base"} <= set(of) else None
 
 
 def result(all_rows, kernels, parts):
@@ -114,6 +146,9 @@ def result(all_rows, kernels, parts):
                                   for kind in ("mix", "read") if {f"{kind}-iaa-1", f"{kind}-iaa-8"} <= set(median)}
     for k in ("list_lru_locks_per_page", "tree_locks_per_page", "tlb_sends_per_page"):
         rec[k] = median.get("locks", {}).get(k, {})
+    rec["tlb_flush_ratio"] = {p: tlb_flushes(median, p) for p in median if "tlb_flushes_per_page_out" in median[p]}
+    found_elsewhere, rec["meta"]["elsewhere"] = elsewhere()
+    rec.update({k: v for k, v in found_elsewhere.items() if not rec.get(k)})
     rec["lane_fill"] = {p: of["lane_fill"]["on"] for p, of in median.items() if "on" in of.get("lane_fill", {})}
     rec["all"] = [{"part": p, "figure": k, **{c: sc.spread(v) for c, v in by.items()}}
                   for p, of in found.items() for k, by in of.items()]

@@ -91,8 +91,10 @@ def main():
                 latency = round(times * s)
                 write(f"{SIM}/latency", latency)
                 for pages in PAGES:
+                    write(f"{SIM}/most", 0)
+                    cycles = measure(what, pages)
                     print("row", json.dumps({"what": what, "engines": engines, "times": times, "latency": latency, "pages": pages,
-                                             "cycles": measure(what, pages)}), flush=True)
+                                             "cycles": cycles, "most": int(read(f"{SIM}/most"))}), flush=True)
 
 
 main()
