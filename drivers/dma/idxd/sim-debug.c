@@ -106,6 +106,7 @@ void sim_debug_init(struct idxd_sim *sim)
 	sim->delay_ms = 20;
 	debugfs_create_u32("delay_ms", 0600, sim->debug, &sim->delay_ms);
 	debugfs_create_u32("most", 0600, sim->debug, &sim->most);
+	debugfs_create_u32("stall_ms", 0600, sim->debug, &sim->stall_ms);
 	debugfs_create_bool("deaf", 0600, sim->debug, &sim->deaf);
 	debugfs_create_bool("at_once", 0600, sim->debug, &sim->at_once);
 	debugfs_create_u64("at_once_cycles", 0400, sim->debug, &sim->at_once_cycles);

@@ -7,6 +7,7 @@
  * damage the simulation.
  */
 #include <linux/crc32.h>
+#include <linux/delay.h>
 #include <linux/iommu.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -460,7 +461,13 @@ bool idxd_sim_submit(struct idxd_wq *wq, const void *desc)
 
 	if (!sim)
 		return false;
-	sim_queue_push(sim, wq->id, desc);
+	/* As long as the queue is referred to, it stays what it is. */
+	if (READ_ONCE(sim->stall_ms))
+		mdelay(READ_ONCE(sim->stall_ms));
+	if (WARN_ON_ONCE(!wq_dedicated(wq)))
+		sim_count(sim, SIM_DROPPED);
+	else
+		sim_queue_push(sim, wq->id, desc);
 	return true;
 }
 

@@ -161,6 +161,7 @@ struct sim_engine {
  * @free_at: when each engine has done what it has
  * @timer: for the next one to be done
  * @deaf: whether commands wait
+ * @stall_ms: how long whoever submits is held up before the doorbell, in milliseconds
  * @fault: when what goes wrong
  * @status: of descriptors that fail, the status and the error code << 8
  * @delay_ms: how long descriptors are delayed, in milliseconds
@@ -191,6 +192,7 @@ struct idxd_sim {
 	u64 free_at[SIM_ENGINES];
 	struct hrtimer timer;
 	bool deaf;
+	u32 stall_ms;
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 	struct fault_attr fault[SIM_FAULTS];
 #endif

@@ -645,9 +645,7 @@ static void iaa_crypto_remove(struct idxd_dev *idxd_dev)
 	/* An abort needs the thread of the device's interrupt, which takes the lock at a halt. */
 	iaa_queue_remove(wq);
 	mutex_lock(&wq->wq_lock);
-	/* If the device was halted, that was done then. */
-	if (!percpu_ref_is_dying(&wq->wq_active))
-		__idxd_wq_quiesce(wq);
+	__idxd_wq_quiesce(wq);
 	idxd_drv_disable_wq(wq);
 	mutex_unlock(&wq->wq_lock);
 }

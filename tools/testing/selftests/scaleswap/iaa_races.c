@@ -178,12 +178,14 @@ SSW_BODY(iaa_races, comes_and_goes)
 
 /*
  * The device stops while tasks swap, and never ends what it has. With a software reset (0) or a
- * function level reset (1) it would go on; the driver does neither, so there is a new one.
+ * function level reset (1) it would go on; the driver does neither, so there is a new one. Tasks are
+ * held up while they submit, so one of them has a queue that is then cleared.
  */
 static void halts(struct __test_metadata *_metadata, const char *reset)
 {
 	all_swap(_metadata);
 	for (int i = 0; i < 6; i++) {
+		EXPECT_EQ(0, put(dir, "stall_ms", "20"));
 		usleep(100000);
 		EXPECT_EQ(0, put(dir, "halt", reset));
 		usleep(50000);
