@@ -65,12 +65,12 @@ PIECES = (
      "does not swap at the moment. Discards are work items of their own: the\n"
      "kthread never waits for a device, as CPU offline waits for it."),
     (2, ("mm/scaleswap/hooks.h", "mm/scaleswap/memcg_hooks.h", "mm/scaleswap/evict_hooks.h",
-         "mm/scaleswap/zbatch_hooks.h", "include/linux/scaleswap_lru.h"),
+         "mm/scaleswap/lru_hooks.h", "mm/scaleswap/zbatch_hooks.h", "include/linux/scaleswap_lru.h"),
      "mm/scaleswap: declare what mm calls",
      "Declare the calls that hooks make, with stubs for !CONFIG_SCALESWAP. A\n"
      "call costs a static branch as long as ScaleSwap is off."),
     (2, ("mm/scaleswap/swapmap.c", "mm/scaleswap/swapcache.c", "mm/scaleswap/rmap.c",
-         "mm/scaleswap/shadow.c"),
+         "mm/scaleswap/shadow.c",),
      "mm/scaleswap: answer mm's questions about slots",
      "Count references, say what is only in the swap cache, keep the cgroup's\n"
      "records, number mms, and keep shadow nodes of the swap cache on lists of\n"
