@@ -259,6 +259,7 @@ bool ssw_stock_room(struct page_counter *counter, unsigned long slack);
 
 /* rmap.c */
 u32 ssw_mm_id(struct mm_struct *mm);
+struct mm_struct *ssw_mm_get(u32 id);
 
 /* delegd.c */
 #define SSW_WAKE_DEFAULT	16

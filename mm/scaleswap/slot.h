@@ -11,7 +11,8 @@
  *
  *   bit 0      the slot has a folio in the swap cache, or is about to
  *   bits 1-3   what refers to the slot: none, freeing, excl, shared, shmem, bad
- *   bits 4-63  excl: bits 4-39 virtual page number, bits 40-63 id of the mm
+ *   bits 4-63  excl: bits 4-39 virtual page number, bits 40-61 number of the mm: the note
+ *              where the reference is. Bit 62, pair: there is another one, nobody knows where
  *              shared: the number of references
  *
  * Only the owner takes a word out of *free*. The CPU that moved a word to *freeing* tears
@@ -34,9 +35,10 @@
  * enum ssw_kind - what refers to a slot, apart from the swap cache
  * @SSW_KIND_NONE: nothing; without the cache bit, the slot is free
  * @SSW_KIND_FREEING: nothing any more, and it is being torn down
- * @SSW_KIND_EXCL: one page table entry; the word has the mm and address that it had
- *                 when the page was unmapped. mremap() may have moved it since,
- *                 so the entry has to be checked under its lock
+ * @SSW_KIND_EXCL: one page table entry, or two if the word is a pair; the word has the mm and
+ *                 address that one had when the page was unmapped. mremap() may have moved it
+ *                 since, or it is gone and the other one is left. So the entry has to be checked
+ *                 under its lock
  * @SSW_KIND_SHARED: a number of page table entries
  * @SSW_KIND_SHMEM: one entry in the page cache of a shmem inode
  * @SSW_KIND_BAD: the slot must not be used
@@ -55,7 +57,10 @@ enum ssw_kind {
 #define SSW_WORD_KIND_MASK	7ULL
 #define SSW_WORD_DATA_SHIFT	4
 #define SSW_WORD_VPN_BITS	36
-#define SSW_WORD_MM_BITS	24
+#define SSW_WORD_MM_BITS	22
+/* As many mms have a number at most, and as many tasks a pid: PID_MAX_LIMIT */
+#define SSW_WORD_MM_MAX		((1U << SSW_WORD_MM_BITS) - 1)
+#define SSW_WORD_PAIR		(1ULL << 62)
 
 #define SSW_WORD_FREE		0ULL
 #define SSW_WORD_FREEING	((u64)SSW_KIND_FREEING << SSW_WORD_KIND_SHIFT)
@@ -77,7 +82,7 @@ static inline u64 ssw_word_data(u64 word)
 
 /**
  * ssw_word_excl - make the word of a slot that one page table entry refers to
- * @mm: id of the mm, 1 to 2^24 - 1; 0 if it has none
+ * @mm: number of the mm, 1 to SSW_WORD_MM_MAX; 0 if it has none
  * @vpn: virtual page number
  *
  * Return: the word, without the cache bit; a count of one if @mm is 0, or @mm or
@@ -94,7 +99,7 @@ static inline u64 ssw_word_excl(u32 mm, u64 vpn)
 
 static inline u32 ssw_word_mm(u64 word)
 {
-	return word >> (SSW_WORD_DATA_SHIFT + SSW_WORD_VPN_BITS);
+	return word >> (SSW_WORD_DATA_SHIFT + SSW_WORD_VPN_BITS) & SSW_WORD_MM_MAX;
 }
 
 static inline u64 ssw_word_vpn(u64 word)
@@ -112,6 +117,7 @@ static inline u64 ssw_word_count(u64 word)
 {
 	switch (ssw_word_kind(word)) {
 	case SSW_KIND_EXCL:
+		return word & SSW_WORD_PAIR ? 2 : 1;
 	case SSW_KIND_SHMEM:
 		return 1;
 	case SSW_KIND_SHARED:
@@ -126,6 +132,9 @@ static inline u64 ssw_word_count(u64 word)
  * @old: the word
  * @first: what it becomes, without the cache bit, if this is the first one
  * @new: the next word
+ *
+ * A slot that has a note keeps it with a second reference, as that mostly goes before the first one:
+ * it is a child's, which exits or executes a program. With a third one the note is gone.
  *
  * Return: 0; -ENOENT if the slot is free, bad or being torn down; -EINVAL if
  * it is shmem's, or @first is shmem's and there are other references; -EOVERFLOW
@@ -147,6 +156,10 @@ static inline int ssw_word_dup(u64 old, u64 first, u64 *new)
 		if (ssw_word_kind(first) == SSW_KIND_SHMEM)
 			return -EINVAL;
 		count = ssw_word_count(old);
+		if (ssw_word_kind(old) == SSW_KIND_EXCL && count == 1) {
+			*new = old | SSW_WORD_PAIR;
+			return 0;
+		}
 		if (count == SSW_WORD_COUNT_MAX)
 			return -EOVERFLOW;
 		*new = (u64)SSW_KIND_SHARED << SSW_WORD_KIND_SHIFT |
@@ -164,8 +177,8 @@ static inline int ssw_word_dup(u64 old, u64 first, u64 *new)
  * @old: the word
  * @new: the next word, SSW_WORD_FREEING if nothing refers to the slot any more
  *
- * When one of two references is dropped, it is not known which one is left. So the
- * word becomes a count of one.
+ * When one of two references is dropped, it is not known which one is left. A pair keeps its note,
+ * which is a guess from then on; a count becomes a count of one.
  *
  * Return: 0, or -ENOENT if there is no reference.
  */
@@ -176,7 +189,9 @@ static inline int ssw_word_put(u64 old, u64 *new)
 
 	if (!count)
 		return -ENOENT;
-	if (count > 1)
+	if (ssw_word_kind(old) == SSW_KIND_EXCL && count > 1)
+		*new = old & ~SSW_WORD_PAIR;
+	else if (count > 1)
 		*new = (u64)SSW_KIND_SHARED << SSW_WORD_KIND_SHIFT |
 		       (count - 1) << SSW_WORD_DATA_SHIFT | cache;
 	else

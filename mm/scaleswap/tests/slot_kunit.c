@@ -24,6 +24,7 @@
 #define W_EXCL		ssw_word_excl(7, 0x1234)
 #define W_SHARED(n)	((u64)SSW_KIND_SHARED << SSW_WORD_KIND_SHIFT | \
 			 (u64)(n) << SSW_WORD_DATA_SHIFT)
+#define W_PAIR		(W_EXCL | SSW_WORD_PAIR)
 #define W_ILLEGAL	~0ULL
 
 enum ssw_test_op {
@@ -61,7 +62,7 @@ static void ssw_test_word_transitions(struct kunit *test)
 		OP_DUP_ONE, OP_DUP_EXCL, OP_DUP_SHMEM, OP_PUT, OP_CACHE, OP_UNCACHE,
 	};
 	const u64 max = W_SHARED(SSW_WORD_COUNT_MAX);
-	const u64 excl = W_EXCL, c = W_CACHE;
+	const u64 excl = W_EXCL, pair = W_PAIR, c = W_CACHE;
 	const struct {
 		u64 old;
 		struct {
@@ -77,10 +78,14 @@ static void ssw_test_word_transitions(struct kunit *test)
 			       { -ENOENT }, { -ENOENT }, { -ENOENT } } },
 		{ W_BAD, { { -ENOENT }, { -ENOENT }, { -ENOENT },
 			   { -ENOENT }, { -ENOENT }, { -ENOENT } } },
-		{ excl, { { 0, W_SHARED(2) }, { 0, W_SHARED(2) }, { -EINVAL },
+		{ excl, { { 0, pair }, { 0, pair }, { -EINVAL },
 			  { 0, W_FREEING }, { 0, excl | c }, { -ENOENT } } },
-		{ excl | c, { { 0, W_SHARED(2) | c }, { 0, W_SHARED(2) | c }, { -EINVAL },
+		{ excl | c, { { 0, pair | c }, { 0, pair | c }, { -EINVAL },
 			      { 0, c }, { -EEXIST }, { 0, excl } } },
+		{ pair, { { 0, W_SHARED(3) }, { 0, W_SHARED(3) }, { -EINVAL },
+			  { 0, excl }, { 0, pair | c }, { -ENOENT } } },
+		{ pair | c, { { 0, W_SHARED(3) | c }, { 0, W_SHARED(3) | c }, { -EINVAL },
+			      { 0, excl | c }, { -EEXIST }, { 0, pair } } },
 		{ W_SHARED(1), { { 0, W_SHARED(2) }, { 0, W_SHARED(2) }, { -EINVAL },
 				 { 0, W_FREEING }, { 0, W_SHARED(1) | c }, { -ENOENT } } },
 		{ W_SHARED(1) | c, { { 0, W_SHARED(2) | c }, { 0, W_SHARED(2) | c }, { -EINVAL },
@@ -116,7 +121,7 @@ static void ssw_test_word_transitions(struct kunit *test)
 /* An exclusive word gives back what was put in, and refuses what does not fit. */
 static void ssw_test_word_excl(struct kunit *test)
 {
-	static const u32 mms[] = { 1, 2, 0x555555, (1U << 24) - 1 };
+	static const u32 mms[] = { 1, 2, 0x155555, SSW_WORD_MM_MAX };
 	static const u64 vpns[] = { 0, 1, 0x7ffffffffULL, (1ULL << 36) - 1 };
 
 	for (int i = 0; i < ARRAY_SIZE(mms); i++) {
@@ -127,10 +132,17 @@ static void ssw_test_word_excl(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, ssw_word_mm(word), mms[i]);
 			KUNIT_EXPECT_EQ(test, ssw_word_vpn(word), vpns[j]);
 			KUNIT_EXPECT_EQ(test, ssw_word_count(word), 1);
+
+			/* A pair has the same note. */
+			word |= SSW_WORD_PAIR;
+			KUNIT_EXPECT_EQ(test, (int)ssw_word_kind(word), (int)SSW_KIND_EXCL);
+			KUNIT_EXPECT_EQ(test, ssw_word_mm(word), mms[i]);
+			KUNIT_EXPECT_EQ(test, ssw_word_vpn(word), vpns[j]);
+			KUNIT_EXPECT_EQ(test, ssw_word_count(word), 2);
 		}
 	}
 	KUNIT_EXPECT_EQ(test, ssw_word_excl(0, 1), SSW_WORD_ONE);
-	KUNIT_EXPECT_EQ(test, ssw_word_excl(1U << 24, 1), SSW_WORD_ONE);
+	KUNIT_EXPECT_EQ(test, ssw_word_excl(SSW_WORD_MM_MAX + 1, 1), SSW_WORD_ONE);
 	KUNIT_EXPECT_EQ(test, ssw_word_excl(1, 1ULL << 36), SSW_WORD_ONE);
 }
 
