@@ -71,6 +71,7 @@ void __scaleswap_close(struct swap_info_struct *si);
 void __scaleswap_swapoff(struct swap_info_struct *si);
 int __scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
 			   unsigned long addr);
+int __scaleswap_unuse(struct swap_info_struct *si);
 unsigned int __scaleswap_inuse(const struct swap_info_struct *si);
 bool __scaleswap_shown(const struct swap_info_struct *si);
 unsigned long __scaleswap_free_pages(unsigned long free, unsigned long total);
@@ -83,6 +84,7 @@ bool __scaleswap_throttle(void);
 /* mm/swapfile.c, for ScaleSwap alone */
 int swap_area_reclaim(struct swap_info_struct *si, unsigned long offset);
 void swap_area_discard(struct swap_info_struct *si, pgoff_t start, pgoff_t nr);
+int swap_area_unuse(struct mm_struct *mm, unsigned int type, unsigned long start, unsigned long end);
 
 /**
  * scaleswap_bound - check whether an area has a home CPU
@@ -229,6 +231,20 @@ static inline unsigned int scaleswap_inuse(const struct swap_info_struct *si)
 	if (scaleswap_bound(si->type))
 		return __scaleswap_inuse(si);
 	return READ_ONCE(si->inuse_pages);
+}
+
+/**
+ * scaleswap_unuse - map the pages of an area for swapoff, where words say who refers to them
+ * @si: the area, which is not allocated from any more
+ *
+ * What it leaves is found by the scan of all mms.
+ *
+ * Context: process context, sleeps.
+ * Return: 0; -EINTR if the task has a signal and pages are left; -ENOMEM.
+ */
+static inline int scaleswap_unuse(struct swap_info_struct *si)
+{
+	return scaleswap_bound(si->type) ? __scaleswap_unuse(si) : 0;
 }
 
 /**
@@ -417,6 +433,11 @@ static inline int scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
 static inline unsigned int scaleswap_inuse(const struct swap_info_struct *si)
 {
 	return READ_ONCE(si->inuse_pages);
+}
+
+static inline int scaleswap_unuse(struct swap_info_struct *si)
+{
+	return 0;
 }
 
 static inline bool scaleswap_shown(const struct swap_info_struct *si)

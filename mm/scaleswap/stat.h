@@ -37,6 +37,15 @@
 	 */								\
 	X(RECLAIM_RETRIED, reclaim_retried)
 
+/* In stats/: how swapoff found the pages of per-core areas, in pages */
+#define SSW_SWAPOFF_STATS(X)						\
+	/* by the note in a slot's word */				\
+	X(SWAPOFF_NOTED, swapoff_noted)					\
+	/* notes that named a place where the slot was not */		\
+	X(SWAPOFF_STALE, swapoff_stale)					\
+	/* left to the scan of all mms and of shmem */			\
+	X(SWAPOFF_SCANNED, swapoff_scanned)
+
 /* In lru/ */
 #define SSW_LRU_STATS(X)						\
 	/* refaults that found the number of their shard, in pages */	\
@@ -213,6 +222,7 @@ enum ssw_stat_item {
 	SSW_IO_STATS(SSW_STAT_ENUM)
 	SSW_FAULT_STATS(SSW_STAT_ENUM)
 	SSW_RECLAIM_STATS(SSW_STAT_ENUM)
+	SSW_SWAPOFF_STATS(SSW_STAT_ENUM)
 	SSW_NR_STAT_ITEMS,
 };
 

@@ -95,6 +95,7 @@ static struct kobj_attribute _name##_attr = __ATTR_RO(_name)
 
 SSW_ALLOC_STATS(SSW_STAT_FILE)
 SSW_RECLAIM_STATS(SSW_STAT_FILE)
+SSW_SWAPOFF_STATS(SSW_STAT_FILE)
 SSW_DELEG_STATS(SSW_DELEG_FILE)
 SSW_STAT_ATTR(deleg_allocs, ssw_deleg_read(SSW_DELEG_REQUESTER) +
 			    ssw_deleg_read(SSW_DELEG_HOLDER) +
@@ -104,6 +105,7 @@ SSW_STAT_ATTR(deleg_queue_max, (u64)ssw_queue_max_read());
 static struct attribute *ssw_stat_attrs[] = {
 	SSW_ALLOC_STATS(SSW_FILE)
 	SSW_RECLAIM_STATS(SSW_FILE)
+	SSW_SWAPOFF_STATS(SSW_FILE)
 	SSW_DELEG_STATS(SSW_FILE)
 	&deleg_allocs_attr.attr,
 	&deleg_queue_max_attr.attr,

@@ -70,11 +70,11 @@ PIECES = (
      "Declare the calls that hooks make, with stubs for !CONFIG_SCALESWAP. A\n"
      "call costs a static branch as long as ScaleSwap is off."),
     (2, ("mm/scaleswap/swapmap.c", "mm/scaleswap/swapcache.c", "mm/scaleswap/rmap.c",
-         "mm/scaleswap/shadow.c",),
+         "mm/scaleswap/shadow.c", "mm/scaleswap/unuse.c"),
      "mm/scaleswap: answer mm's questions about slots",
      "Count references, say what is only in the swap cache, keep the cgroup's\n"
-     "records, number mms, and keep shadow nodes of the swap cache on lists of\n"
-     "their own."),
+     "records, number mms, keep shadow nodes of the swap cache on lists of\n"
+     "their own, and map pages for swapoff where words say who has them."),
     (2, ("mm/scaleswap/stock.c",),
      "mm/scaleswap: keep swap charges of memory cgroups in stock",
      "A swap slot is charged to a memory cgroup: a page in the counters of all\n"

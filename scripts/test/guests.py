@@ -15,7 +15,7 @@ routing under KASAN): one such guest is enough.
 GUESTS = {
     # two nodes: the order of spilling over; the areas' own interfaces
     "areas": dict(cpus=4, nodes=2, append="scaleswap=on",
-                  tests="param.sh bind areas alloc badinput plain tools.sh"),
+                  tests="param.sh bind areas alloc badinput plain notes tools.sh"),
     # everything that swaps for long
     "load": dict(cpus=4, nodes=2, append="scaleswap=core", debug=dict(nodes=1),
                  tests="large swapoff hotplug workload.sh lru_folio:values fault:tunables "

@@ -75,7 +75,8 @@ MEMORY = ('tables', 'table_bytes')
 # The order to print in; counters a newer kernel has come after these, by name.
 STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
          'deleg_allocs', 'deleg_requester', 'deleg_holder', 'deleg_delegator', 'deleg_waits',
-         'deleg_frees', 'deleg_queue_max', 'reclaim_retried')
+         'deleg_frees', 'deleg_queue_max', 'reclaim_retried', 'swapoff_noted', 'swapoff_stale',
+         'swapoff_scanned')
 FALLBACK = ('own_full', 'no_area', 'no_block', 'all_full', 'no_table', 'no_rmap', 'no_shard',
             'no_poll', 'poll_busy', 'poll_down', 'poll_unfit', 'poll_limited', 'no_batch',
             'pipe_full', 'evict_stuck', 'evict_late', 'evict_unfit', 'evict_killed', 'evict_walk',
@@ -110,6 +111,8 @@ TUNABLES = ('wake_threshold', 'batch')
 # These count events, not pages; the last one is no counter, but a maximum.
 DELEG = 'deleg_'
 RECLAIM = 'reclaim_'
+# These count pages that come back.
+SWAPOFF = 'swapoff_'
 QUEUE_MAX = 'deleg_queue_max'
 
 
@@ -249,7 +252,7 @@ def memory(status):
 def pages(status):
     """Counters in pages, as (name, number)."""
     return ([(name, value) for name, value in status['stats'].items()
-             if not name.startswith((DELEG, RECLAIM))] +
+             if not name.startswith((DELEG, RECLAIM, SWAPOFF))] +
             [('fallback/' + name, value) for name, value in status['fallback'].items()
              if name not in (NO_SHARD, NO_BATCH) and name not in POLL + EVICTORS + ZSWAP])
 
@@ -262,6 +265,11 @@ def delegation(status):
 def reclaim(status):
     """Counters of events in reclaim, as (name, number)."""
     return [(name, value) for name, value in status['stats'].items() if name.startswith(RECLAIM)]
+
+
+def swapoff(status):
+    """Counters of what swapoff found how, in pages, as (name, number)."""
+    return [(name, value) for name, value in status['stats'].items() if name.startswith(SWAPOFF)]
 
 
 def lru(status):
@@ -393,8 +401,8 @@ def render_empty(status):
     if MODE in status['fault']:
         lines.append('pages that faults wait for: mode %s' % status['fault'][MODE])
     # The areas that were there before have left their marks.
-    values = counted(pages(status) + delegation(status) + reclaim(status) + lru(status) +
-                     fault(status) + bios(status) + evictors(status) + batches(status))
+    values = counted(pages(status) + delegation(status) + reclaim(status) + swapoff(status) +
+                     lru(status) + fault(status) + bios(status) + evictors(status) + batches(status))
     if values:
         lines += ['', 'since boot, what is not 0:']
         lines += ['  ' + line for line in table([[name, str(value)] for name, value in values],
@@ -425,6 +433,7 @@ def render(status):
     counters = [('pages allocated since boot, and why not from an own area:', pages(status)),
                 ('delegation since boot, in events:', delegation(status)),
                 ('reclaim since boot, in events:', reclaim(status)),
+                ('pages that swapoff found since boot:', swapoff(status)),
                 ('tunables:', [('deleg/' + name, value)
                                for name, value in status['deleg'].items()])]
     for title, values in counters:

@@ -93,6 +93,9 @@ def render(before, after, seconds):
     events = ssw_status.reclaim(after)
     if events:
         lines.append('reclaim, events/s: ' + rates(ssw_status.reclaim(before), events, seconds))
+    found = ssw_status.swapoff(after)
+    if found:
+        lines.append('swapoff, pages/s: ' + rates(ssw_status.swapoff(before), found, seconds))
     shards = ssw_status.lru(after)
     if shards:
         size = after['lru'].get('bytes')

@@ -45,6 +45,7 @@ def is_new(line):
     name = line.split(' ')[0]
     return (name.rpartition('/')[2] in ('tables', 'table_bytes', 'no_table', 'no_rmap') or
             '/stats/deleg_' in name or '/stats/reclaim_' in name or
+            '/stats/swapoff_' in name or
             '/scaleswap/deleg/' in name or is_lru(line) or is_poll(line) or
             is_io(line))
 
