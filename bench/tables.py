@@ -535,6 +535,18 @@ def table_iaa_model():
     return markdown(["", "engines", "L / s", *[f"{k} page{'s' * (k > 1)}" for k in at["pages"]]], rows) + source("iaa-model.json")
 
 
+def table_swapoff():
+    """What turning an area off costs."""
+    d = data("swapoff.json")
+    titles = {"base": "base kernel", "off": "`scaleswap=off`", "on": "`scaleswap=on`"}
+    form = lambda v: f"{v:,.1f}".replace("-0.0", "0.0")
+    rows = [[what, *[form(d[k][c]) for c in titles]]
+            for k, what in (("swapoff_per_own_page", "instructions for each page in the area"),
+                            ("swapoff_per_foreign_page", "instructions for each page that others have in another one"))]
+    rows.append(["pages that were found where their slots say", "", "", f"{100 * d['notes_resolved']['on']:.1f} %"])
+    return markdown(["", *titles.values()], rows) + source("swapoff.json")
+
+
 def table_oom_decisions():
     """What was on the lists when it was decided to kill, and what the statistics said."""
     lines = [l for l in text_of("oom-decisions.log").splitlines() if not l.startswith("#")]
