@@ -14,6 +14,7 @@
  *    before anybody looks at them: there may be bounce buffers.
  */
 #include <crypto/internal/acompress.h>
+#include <kunit/static_stub.h>
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/jiffies.h>
@@ -24,10 +25,17 @@
 /* How a task waits for a request without units, in us: it spins so long, then sleeps */
 #define IAA_SPIN_US	50
 
+/* The time, in jiffies */
+static unsigned long iaa_now(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(iaa_now);
+	return jiffies;
+}
+
 /* Whether something has begun so long ago that its queue is to be aborted, or @times as long */
 static bool iaa_is_late(unsigned long began, unsigned int times)
 {
-	return time_after(jiffies, began + times * msecs_to_jiffies(READ_ONCE(iaa_abort_ms)));
+	return time_after(iaa_now(), began + times * msecs_to_jiffies(READ_ONCE(iaa_abort_ms)));
 }
 
 /* Whether a device was told to abort a queue long ago. A unit's own time says nothing of that. */
@@ -35,7 +43,7 @@ static bool iaa_is_dead(const struct iaa_queue *queue)
 {
 	/* Pairs with iaa_abort_work(): the time is that of this abort. */
 	return smp_load_acquire(&queue->commanded) &&
-	       time_after(jiffies, READ_ONCE(queue->since) +
+	       time_after(iaa_now(), READ_ONCE(queue->since) +
 			  msecs_to_jiffies(READ_ONCE(iaa_dead_ms)));
 }
 
@@ -176,6 +184,7 @@ static int iaa_start(const struct iaa_req *ir, struct iaa_slot *slot)
 	struct idxd_wq *wq;
 	int err;
 
+	KUNIT_STATIC_STUB_REDIRECT(iaa_start, ir, slot);
 	if (!ir->queue || !iaa_queue_is_on(ir->queue))
 		return -ENODEV;
 	/* iaa_send() looks, too. This is not to take a descriptor in vain. */
@@ -553,3 +562,7 @@ free:
 	kfree(ir);
 	return err;
 }
+
+#ifdef CONFIG_CRYPTO_DEV_IAA_BATCH_KUNIT_TEST
+#include "iaa_batch_kunit.c"
+#endif

@@ -10,6 +10,7 @@
  * read. Without a queue nothing is compressed, and software decompresses.
  */
 #include <crypto/internal/acompress.h>
+#include <kunit/static_stub.h>
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
@@ -233,6 +234,7 @@ static void iaa_stop_work(struct work_struct *work)
  */
 void iaa_queue_stop(struct iaa_queue *queue)
 {
+	KUNIT_STATIC_STUB_REDIRECT(iaa_queue_stop, queue);
 	queue_work(iaa_stop_wq, &iaa_queue_device(queue)->stop);
 }
 
@@ -382,6 +384,7 @@ static void iaa_abort_work(struct work_struct *work)
  */
 void iaa_queue_abort(struct iaa_queue *queue, unsigned int epoch)
 {
+	KUNIT_STATIC_STUB_REDIRECT(iaa_queue_abort, queue, epoch);
 	WRITE_ONCE(queue->late, epoch);
 	queue_work(iaa_abort_wq, &queue->abort);
 }
