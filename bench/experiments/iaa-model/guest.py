@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """In a guest: how long requests of several pages take on a device that takes so long. See run.py.
 
-  guest.py single | guest.py units
+  guest.py units, or the number of pages in a request
 """
 import json
 import os
@@ -44,7 +44,6 @@ def device_up(nr, engines):
     for i in range(8):
         write(f"{DSA}/devices/engine{nr}.{i}/group_id", 0 if i < engines else -1)
     write(f"{DSA}/drivers/idxd/bind", f"iax{nr}")
-    # The base's driver never lets another task run while it polls, and there is one CPU.
     write(f"{SIM}/at_once", 1)
     write(f"{DSA}/drivers/crypto/bind", f"wq{nr}.0")
 
@@ -78,10 +77,11 @@ def main():
     write(f"/sys/bus/pci/devices/{FUNCTION}/driver_override", "idxd")
     write("/sys/bus/pci/drivers/idxd/bind", FUNCTION)
     nr = next(n for n in os.listdir(f"{DSA}/devices") if n.startswith("iax"))[3:]
-    if sys.argv[1] == "single":
+    if sys.argv[1] != "units":
+        pages = int(sys.argv[1])
         device_up(nr, 8)
         for what in ("compress", "decompress"):
-            print("row", json.dumps({"what": what, "engines": 8, "latency": 0, "pages": 1, "cycles": measure(what, 1)}), flush=True)
+            print("row", json.dumps({"what": what, "engines": 8, "latency": 0, "pages": pages, "cycles": measure(what, pages)}), flush=True)
         return
     for engines in ENGINES:
         device_up(nr, engines)
