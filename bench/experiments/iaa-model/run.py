@@ -10,8 +10,7 @@ see model(), in which what a page and a request cost the CPU is fitted to what 8
   bench/experiments/iaa-model/run.py [--single KERNEL] [--out FILE]
 
 --single: a kernel with CONFIG_CRYPTO_DEV_IAA_BATCH=n, that is, with the base's driver. With that a page
-by itself is compared with eight in a request of ours, in guests of two CPUs. Environment: BUILD;
-KERNEL, a kernel that scripts/build/kernel.sh built, or a bzImage (default test). Emulated: one CPU,
+by itself is compared with eight in a request of ours. Environment: BUILD; KERNEL, a kernel that scripts/build/kernel.sh built, or a bzImage (default test). Emulated: one CPU,
 QEMU's instruction clock, so a cycle is an instruction, and a busy host changes nothing. Writes
 bench/results/iaa-model.json.
 """
@@ -33,9 +32,9 @@ ICOUNT = "-icount shift=0,sleep=off -cpu max,-rdrand,-rdseed -rtc base=2026-01-0
 WINDOW = 8
 
 
-def boot(kernel, what, cpus=1):
+def boot(kernel, what):
     """Boot one guest; its rows."""
-    cmd = [f"{ROOT}/scripts/guest/boot.py", "--kernel", kernel, "--cpus", str(cpus), "--mem", "512", "--timeout", "3600",
+    cmd = [f"{ROOT}/scripts/guest/boot.py", "--kernel", kernel, "--cpus", "1", "--mem", "512", "--timeout", "3600",
            "--qemu", "-device e1000e,addr=0x10", "--qemu", ICOUNT, "--append",
            "scaleswap=on idxd.sim=0000:00:10.0 kunit.enable=0", f"{HERE}/guest.py", what]
     done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -97,9 +96,9 @@ def main():
     ap.add_argument("--out", default=f"{ROOT}/bench/results/iaa-model.json", metavar="FILE")
     o = ap.parse_args()
     rows = boot(KERNEL, "units")
-    # The base's driver does not let go of a CPU while it polls, and the device begins with engines that are threads.
-    single = boot(o.single, "1", 2) if o.single else []
-    eight = boot(KERNEL, str(WINDOW), 2) if o.single else []
+    single = boot(o.single, "1") if o.single else []
+    eight = boot(KERNEL, str(WINDOW)) if o.single else []
+    alone = boot(KERNEL, "1") if o.single else []
     points = compared(rows)
     # A latency of 16 pages' work: none of eight has ended when the last is submitted, and then the driver polls first.
     first = [r["most"] for r in rows if r["pages"] >= WINDOW and r["times"] == 16 and r["engines"] == 8]
@@ -112,7 +111,7 @@ def main():
         "model_max_error": max(abs(p["error"]) for p in points),
         "in_flight_first_poll": sum(first) / len(first),
         "within_5_percent": sum(abs(p["error"]) <= .05 for p in points) / len(points),
-        "points": points, "runs": rows, "single": single, "eight": eight}
+        "points": points, "runs": rows, "single": single, "eight": eight, "alone": alone}
     if single:
         data["submit_reap_ratio"] = {r["what"]: e["cycles"] / WINDOW / r["cycles"] for r, e in zip(single, eight)}
     with open(o.out, "w") as f:
