@@ -3,8 +3,9 @@
  * ScaleSwap: how long requests to a compressor take, for benches.
  *
  * Write "compress NAME PAGES ROUNDS", or "decompress ...", to acomp_time in debugfs, and read:
- * cycles that so many requests of so many pages took, and pages that were wrong. What is
- * decompressed is compressed once before. Requests have units if the compressor takes that; others
+ * cycles that so many requests of so many pages took, and pages that were wrong. One request comes
+ * before them, as what is first finds the kernel's caches empty. What is decompressed is compressed
+ * once before. Requests have units if the compressor takes that; others
  * are one page each. The CPU that writes does nothing else meanwhile.
  */
 #include <crypto/acompress-batch.h>
@@ -165,10 +166,13 @@ static ssize_t acomp_time_write(struct file *file, const char __user *from, size
 	err = mutex_lock_killable(&acomp_time_lock);
 	if (err)
 		goto free;
-	err = acomp_time_rounds(t, true, compress ? rounds : 1, &acomp_time_cycles);
+	err = acomp_time_rounds(t, true, 1, &acomp_time_cycles);
+	if (!compress && !err)
+		err = acomp_time_rounds(t, false, 1, &acomp_time_cycles);
+	if (!err)
+		err = acomp_time_rounds(t, compress, rounds, &acomp_time_cycles);
 	acomp_time_wrong = 0;
 	if (!compress && !err) {
-		err = acomp_time_rounds(t, false, rounds, &acomp_time_cycles);
 		for (unsigned int i = 0; i < t->nr; i++)
 			acomp_time_wrong += !!memcmp(t->page[i], t->back[i], PAGE_SIZE);
 	}
