@@ -535,6 +535,15 @@ def table_iaa_model():
     return markdown(["", "engines", "L / s", *[f"{k} page{'s' * (k > 1)}" for k in at["pages"]]], rows) + source("iaa-model.json")
 
 
+def table_iaa_gone():
+    """What becomes of pages whose device goes."""
+    d = data("iaa-gone.json")
+    rows = [[what, *[n(d[k][key]) for k in ("base", "ours")]]
+            for key, what in (("stored", "pages in zswap"), ("right", "read back right"), ("wrong", "read back wrong"),
+                              ("unreadable", "I/O errors"))]
+    return markdown(["", "the base's driver", "this one"], rows) + source("iaa-gone.json")
+
+
 def table_swapoff():
     """What turning an area off costs."""
     d = data("swapoff.json")
