@@ -8,7 +8,9 @@
 #include <linux/jump_label.h>
 #include <linux/list.h>
 #include <linux/sched.h>
+#include <linux/swapops.h>
 #include <linux/types.h>
+#include <linux/zswap.h>
 
 struct crypto_acomp;
 struct folio;
@@ -46,6 +48,23 @@ void scaleswap_zunits_free(struct scaleswap_zunits *units);
 void scaleswap_zswap_store_some(struct list_head *folios, struct list_head *stored);
 void __scaleswap_zswap_flush(void);
 bool __scaleswap_zswap_defer(struct folio *folio, struct swap_iocb **plug);
+
+/**
+ * scaleswap_zswap_invalidate - forget what zswap has of a large folio whose slots are freed
+ * @entry: the first slot, of a plain area
+ * @nr: how many
+ *
+ * The base's zswap has none of a large folio.
+ *
+ * Context: any but interrupts; si->lock may be held. Nobody else uses the slots.
+ */
+static inline void scaleswap_zswap_invalidate(swp_entry_t entry, unsigned int nr)
+{
+	if (!scaleswap_zbatch_on())
+		return;
+	for (unsigned int i = 0; i < nr; i++)
+		zswap_invalidate(swp_entry(swp_type(entry), swp_offset(entry) + i));
+}
 
 /**
  * scaleswap_zswap_defer - put a folio aside that zswap has
@@ -106,6 +125,10 @@ static inline int scaleswap_zunits_alloc(struct scaleswap_zunits **units,
 }
 
 static inline void scaleswap_zunits_free(struct scaleswap_zunits *units)
+{
+}
+
+static inline void scaleswap_zswap_invalidate(swp_entry_t entry, unsigned int nr)
 {
 }
 

@@ -3,6 +3,7 @@
  * Large folios in zswap: all pages of one are stored, in groups, or it goes to its area as a whole.
  */
 #include <glob.h>
+#include <pthread.h>
 #include <sys/wait.h>
 
 #include "zbatch_harness.h"
@@ -542,6 +543,55 @@ SSW_BODY(zlarge, no_memory)
 		usleep(50000);
 	}
 	EXPECT_GE(had, pools()) TH_LOG("a pool is not given back");
+}
+
+static volatile bool stop;
+
+/* Use each folio again and again. What is written is no stamp. */
+static void *used(void *arg)
+{
+	char *p = arg;
+
+	while (!stop) {
+		for (int i = 0; i < FOLIOS; i++)
+			((volatile uint64_t *)(p + i * PER * SSW_PAGE))[3]++;
+	}
+	return NULL;
+}
+
+/*
+ * A folio that is used as soon as zswap has it stays in memory, and gives all of its slots back at once.
+ * In a plain area, too, zswap has nothing of it any more, as the end of each test expects.
+ */
+SSW_BODY(zlarge, slots_given_back_at_once)
+{
+	static const char * const bind[] = { "0", "off" };
+
+	for (int i = 0; i < 2; i++) {
+		long long stored = ssw_num(ZBATCH "stored");
+		pthread_t thread;
+		char *p;
+
+		ASSERT_EQ(0, ssw_mkswap(ssw_bdev(0), 16384 - 1));
+		ASSERT_LE(0, ssw_on(ssw_bdev(0), bind[i]));
+		p = ssw_map(PAGES, true);
+		ASSERT_NE(NULL, p);
+		stop = false;
+		fill(p, 0, 30 + i);
+		ASSERT_EQ(0, pthread_create(&thread, NULL, used, p));
+		/* What was swapped in comes page by page, so folios are made anew. */
+		for (int n = 0; n < 60; n++) {
+			ssw_pageout(p, PAGES);
+			if (n % 3 == 2)
+				madvise(p, PAGES * SSW_PAGE, MADV_DONTNEED);
+		}
+		stop = true;
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		EXPECT_LE(PAGES, ssw_num(ZBATCH "stored") - stored);
+		munmap(p, PAGES * SSW_PAGE);
+		ASSERT_EQ(0, ssw_swapoff(ssw_bdev(0)));
+		EXPECT_EQ(0, ssw_num(COUNTS "stored_pages")) TH_LOG("area: %s", bind[i]);
+	}
 }
 
 TEST_HARNESS_MAIN
