@@ -528,6 +528,8 @@ def table_iaa_model():
     rows = [[what, engines, times, *[f"{of[what, engines, times, 1]['cycles'] * n_pages / (p := of[what, engines, times, n_pages])['cycles']:.2f} "
                                      f"({100 * p['error']:+.1f} %)" for n_pages in at["pages"]]]
             for what in at["what"] for engines in at["engines"] for times in at["times"]]
+    rows += [[f"{what}, one of eight pages by one with the base's driver", 8, 0, *[f"{ratio:.2f} of its cycles" if k == 8 else "" for k in at["pages"]]]
+             for what, ratio in d.get("submit_reap_ratio", {}).items()]
     # The white paper's gains of eight pages, and the L / s for which the model has them
     for what, gain, times in (("compress", 3.2, 3.67), ("decompress", 3.68, 4.96)):
         model = 8 * (1 + times) / (8 + times)
