@@ -23,7 +23,7 @@
 /* Position in the file: type in the high bits, slot in the low ones. */
 #define SSW_POS_SHIFT	32
 
-static const char *ssw_kind_name(enum ssw_kind kind)
+static const char *ssw_kind_name(u64 word)
 {
 	static const char * const names[] = {
 		[SSW_KIND_NONE] = "none",
@@ -33,7 +33,10 @@ static const char *ssw_kind_name(enum ssw_kind kind)
 		[SSW_KIND_SHMEM] = "shmem",
 		[SSW_KIND_BAD] = "bad",
 	};
+	enum ssw_kind kind = ssw_word_kind(word);
 
+	if (kind == SSW_KIND_EXCL && word & SSW_WORD_PAIR)
+		return "pair";
 	return kind < ARRAY_SIZE(names) ? names[kind] : "?";
 }
 
@@ -96,7 +99,7 @@ static int ssw_slots_show(struct seq_file *m, void *v)
 	rcu_read_unlock();
 
 	seq_printf(m, "%u %u %s %d %llu ", type, slot,
-		   ssw_kind_name(ssw_word_kind(word)),
+		   ssw_kind_name(word),
 		   !!(word & SSW_WORD_CACHE), ssw_word_count(word));
 	if (ssw_word_kind(word) == SSW_KIND_EXCL)
 		seq_printf(m, "%u %llx ", ssw_word_mm(word), ssw_word_vpn(word));

@@ -92,14 +92,19 @@ SSW_BODY(slots, who_refers)
 	}
 	ASSERT_LT(0, pid);
 	ASSERT_EQ(1, read(done[0], &c, 1));
-	ASSERT_EQ(0, look(p + SSW_PAGE, &w));
-	EXPECT_STREQ("shared", w.kind);
-	EXPECT_EQ(2, w.count);
+	/* The child's entry is the second one. The word still says where the first one is. */
+	ASSERT_EQ(0, look(p + SSW_PAGE, &other));
+	EXPECT_STREQ("pair", other.kind);
+	EXPECT_EQ(2, other.count);
+	EXPECT_EQ(w.mm, other.mm);
+	EXPECT_EQ((uintptr_t)(p + SSW_PAGE) / SSW_PAGE, other.vpn);
 	ASSERT_EQ(1, write(go[1], &c, 1));
 	EXPECT_EQ(0, ssw_join(pid));
-	ASSERT_EQ(0, look(p + SSW_PAGE, &w));
-	EXPECT_STREQ("shared", w.kind);
-	EXPECT_EQ(1, w.count);
+	ASSERT_EQ(0, look(p + SSW_PAGE, &other));
+	EXPECT_STREQ("excl", other.kind);
+	EXPECT_EQ(1, other.count);
+	EXPECT_EQ(w.mm, other.mm);
+	EXPECT_EQ((uintptr_t)(p + SSW_PAGE) / SSW_PAGE, other.vpn);
 	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
 }
 
