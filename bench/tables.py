@@ -408,7 +408,8 @@ def table_zbatch():
     titles = {"base": "base kernel", "off": "`scaleswap=core,lru,fault,evict`", "on": "`scaleswap=on`"}
     kinds = {"mix": "at random, no readahead", "read": "in order, readahead of 8"}
     figures = {"instructions_per_page": "instructions of all CPUs for a page out and in",
-               "lane_fill": "pages that reclaim stores at a time", "group_fill": "pages that readahead loads at a time"}
+               "lane_fill": "pages that reclaim stores at a time", "group_fill": "pages that readahead loads at a time",
+               "tlb_flushes_per_page_out": "TLB flushes sent for a page out"}
     form = lambda v: n(v) if v >= 10 or v == int(v) else f"{v:.3g}"
     rows = []
     for kind, how in kinds.items():
@@ -417,11 +418,10 @@ def table_zbatch():
             compressor = "without zswap" if name == "none" else name
             rows += [[compressor, how, title, *[spread(of[k][c], form) if c in of[k] else "" for c in titles]]
                      for k, title in figures.items() if k in of]
-            if name != "none":
-                sent = {c: sorted(r["vmstat"].get("nr_tlb_remote_flush", 0) / r["vmstat"]["zswpout"] for r in d["runs"]
-                                  if r["part"] == f"{kind}-{name}" and r["kernel"] == c) for c in titles}
-                rows.append([compressor, how, "TLB flushes sent for a page out",
-                             *[spread(dict(median=v[len(v) // 2], min=v[0], max=v[-1]), form) if v else "" for v in sent.values()]])
+    locks = {"list_lru_locks_per_page": "`list_lru` lock taken for a page in", "tree_locks_per_page": "trees of zswap locked for a page in"}
+    of = {r["figure"]: r for r in d["all"] if r["part"] == "locks"}
+    rows += [["lzo-rle", kinds["read"], title, *[spread(of[k][c], form) if c in of[k] else "" for c in titles]]
+             for k, title in locks.items() if k in of]
     return markdown(["compressor", "pages are read", "median (min-max)", *titles.values()], rows) + source("zbatch.json")
 
 
