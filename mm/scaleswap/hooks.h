@@ -84,7 +84,8 @@ bool __scaleswap_throttle(void);
 /* mm/swapfile.c, for ScaleSwap alone */
 int swap_area_reclaim(struct swap_info_struct *si, unsigned long offset);
 void swap_area_discard(struct swap_info_struct *si, pgoff_t start, pgoff_t nr);
-int swap_area_unuse(struct mm_struct *mm, unsigned int type, unsigned long start, unsigned long end);
+int swap_area_unuse(struct mm_struct *mm, unsigned int type, unsigned long start,
+		    unsigned long end);
 
 /**
  * scaleswap_bound - check whether an area has a home CPU

@@ -60,7 +60,7 @@ enum ssw_kind {
 #define SSW_WORD_MM_BITS	22
 /* As many mms have a number at most, and as many tasks a pid: PID_MAX_LIMIT */
 #define SSW_WORD_MM_MAX		((1U << SSW_WORD_MM_BITS) - 1)
-#define SSW_WORD_PAIR		(1ULL << 62)
+#define SSW_WORD_PAIR		((u64)1 << 62)
 
 #define SSW_WORD_FREE		0ULL
 #define SSW_WORD_FREEING	((u64)SSW_KIND_FREEING << SSW_WORD_KIND_SHIFT)
@@ -133,8 +133,8 @@ static inline u64 ssw_word_count(u64 word)
  * @first: what it becomes, without the cache bit, if this is the first one
  * @new: the next word
  *
- * A slot that has a note keeps it with a second reference, as that mostly goes before the first one:
- * it is a child's, which exits or executes a program. With a third one the note is gone.
+ * A slot that has a note keeps it with a second reference, as that mostly goes before the first
+ * one: it is a child's, which exits or executes a program. With a third one the note is gone.
  *
  * Return: 0; -ENOENT if the slot is free, bad or being torn down; -EINVAL if
  * it is shmem's, or @first is shmem's and there are other references; -EOVERFLOW

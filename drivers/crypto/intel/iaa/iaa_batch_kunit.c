@@ -172,4 +172,5 @@ static struct kunit_suite iaa_kunit_suite = {
 	.init = iaa_kunit_init,
 	.test_cases = iaa_kunit_cases,
 };
+
 kunit_test_suites(&iaa_kunit_suite);

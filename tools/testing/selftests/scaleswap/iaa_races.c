@@ -178,8 +178,8 @@ SSW_BODY(iaa_races, comes_and_goes)
 
 /*
  * The device stops while tasks swap, and never ends what it has. With a software reset (0) or a
- * function level reset (1) it would go on; the driver does neither, so there is a new one. Tasks are
- * held up while they submit, so one of them has a queue that is then cleared.
+ * function level reset (1) it would go on; the driver does neither, so there is a new one. Tasks
+ * are held up while they submit, so one of them has a queue that is then cleared.
  */
 static void halts(struct __test_metadata *_metadata, const char *reset)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Notes in the words of slots, which say whose page table entry refers to a slot; and swapoff, which
- * maps pages where they say. What is right after swapoff is in swapoff.c, too.
+ * Notes in the words of slots, which say whose page table entry refers to a slot; and swapoff,
+ * which maps pages where they say. What is right after swapoff is in swapoff.c, too.
  */
 #include <sys/prctl.h>
 
@@ -19,7 +19,8 @@ struct found {
 
 static struct found found(void)
 {
-	return (struct found){ ssw_stat("swapoff_noted"), ssw_stat("swapoff_stale"), ssw_stat("swapoff_scanned") };
+	return (struct found){ ssw_stat("swapoff_noted"), ssw_stat("swapoff_stale"),
+			       ssw_stat("swapoff_scanned") };
 }
 
 static struct found since(struct found f)
@@ -54,8 +55,8 @@ static char *swapped(struct __test_metadata *_metadata, uint64_t gen)
 }
 
 /*
- * Turn the area off, of which PAGES slots are the test's. Others are pages of programs, which processes
- * may share.
+ * Turn the area off, of which PAGES slots are the test's. Others are pages of programs, which
+ * processes may share.
  */
 static struct found off(struct __test_metadata *_metadata, int type, long long *others)
 {
@@ -68,7 +69,7 @@ static struct found off(struct __test_metadata *_metadata, int type, long long *
 	return since(f);
 }
 
-/* A child that has the parent's pages until its end of the pipe is closed, and may look at them then */
+/* A child that has the parent's pages until its pipe is closed, and may look at them then */
 static pid_t sharer(const char *p, uint64_t gen, bool looks, int end[2])
 {
 	pid_t pid;
@@ -123,7 +124,8 @@ SSW_BODY(notes, of_several_processes)
 			ssw_stamp(p, EACH, i);
 			for (int at = 0; at < EACH; at += 10) {
 				/* Ten pages each in turn */
-				if (read(go[i][0], &c, 1) != 1 || ssw_pageout(p + at * SSW_PAGE, 10) != 10 ||
+				if (read(go[i][0], &c, 1) != 1 ||
+				    ssw_pageout(p + at * SSW_PAGE, 10) != 10 ||
 				    write(ready[1], &c, 1) != 1)
 					_exit(2);
 			}
@@ -228,7 +230,8 @@ SSW_BODY(notes, of_moved_pages)
 
 	q = ssw_map(PAGES, false);
 	ASSERT_NE(NULL, q);
-	ASSERT_EQ(q, mremap(p, PAGES * SSW_PAGE, PAGES * SSW_PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, q));
+	ASSERT_EQ(q, mremap(p, PAGES * SSW_PAGE, PAGES * SSW_PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+			    q));
 	f = off(_metadata, type, &others);
 	EXPECT_LE(PAGES, f.stale);
 	EXPECT_GE(others, f.scanned);
@@ -236,8 +239,8 @@ SSW_BODY(notes, of_moved_pages)
 }
 
 /*
- * The first of two processes that share pages is gone. Its notes name nobody any more, and the other
- * one's entries are searched for.
+ * The first of two processes that share pages is gone. Its notes name nobody any more, and the
+ * other one's entries are searched for.
  */
 SSW_BODY(notes, of_nobody)
 {
@@ -295,7 +298,8 @@ static long number(int type)
 		unsigned int i = 0;
 		long mm;
 
-		if (sscanf(line, "%u %*u excl %*d %*u %ld", &in, &mm) != 2 || in != (unsigned int)type)
+		if (sscanf(line, "%u %*u excl %*d %*u %ld", &in, &mm) != 2 ||
+		    in != (unsigned int)type)
 			continue;
 		while (i < nr && seen[i][0] != mm)
 			i++;
@@ -337,7 +341,8 @@ SSW_BODY(notes, name_no_successor)
 
 			close(go[1]);
 			ssw_stamp(p, PAGES, i);
-			if (ssw_pageout(p, PAGES) != PAGES || write(ready[1], &c, 1) != 1 || read(go[0], &c, 1))
+			if (ssw_pageout(p, PAGES) != PAGES || write(ready[1], &c, 1) != 1 ||
+			    read(go[0], &c, 1))
 				_exit(2);
 			_exit(ssw_wrong(p, PAGES, i) ? 1 : 0);
 		}

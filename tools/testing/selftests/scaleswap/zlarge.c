@@ -560,8 +560,8 @@ static void *used(void *arg)
 }
 
 /*
- * A folio that is used as soon as zswap has it stays in memory, and gives all of its slots back at once.
- * In a plain area, too, zswap has nothing of it any more, as the end of each test expects.
+ * A folio that is used as soon as zswap has it stays in memory, and gives all of its slots back at
+ * once. In a plain area, too, zswap has nothing of it any more, as the end of each test expects.
  */
 SSW_BODY(zlarge, slots_given_back_at_once)
 {
