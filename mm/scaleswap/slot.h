@@ -58,7 +58,7 @@ enum ssw_kind {
 #define SSW_WORD_DATA_SHIFT	4
 #define SSW_WORD_VPN_BITS	36
 #define SSW_WORD_MM_BITS	22
-/* As many mms have a number at most, and as many tasks a pid: PID_MAX_LIMIT */
+/* PID_MAX_LIMIT allows no more tasks, and so hardly more mms. */
 #define SSW_WORD_MM_MAX		((1U << SSW_WORD_MM_BITS) - 1)
 #define SSW_WORD_PAIR		((u64)1 << 62)
 

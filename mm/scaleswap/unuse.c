@@ -100,8 +100,9 @@ static void ssw_notes_get(struct ssw_unuse *u, unsigned long base)
 }
 
 /*
- * Read pages of an mm ahead, as many as there is memory for. The mm is locked for reading, so this
- * does not wait for reclaim.
+ * Read pages of an mm ahead, as many as there is memory for: the mm is locked for reading, so this
+ * does not wait for reclaim. It ends early, too, at a slot that was freed meanwhile. What is not
+ * read here is read when it is mapped.
  */
 static void ssw_notes_read(struct ssw_unuse *u, struct mm_struct *mm, unsigned long base,
 			   unsigned int from, unsigned int to)
@@ -249,6 +250,7 @@ int __scaleswap_unuse(struct swap_info_struct *si)
 {
 	struct ssw_slots *slots = ssw_area_held(si->type)->slots;
 	struct ssw_unuse *u;
+	unsigned int left;
 	int err = 0;
 
 	u = kmalloc(sizeof(*u), GFP_KERNEL);
@@ -271,9 +273,10 @@ int __scaleswap_unuse(struct swap_info_struct *si)
 	ssw_stat_add(SSW_SWAPOFF_STALE, u->stale);
 	kfree(u);
 out:
-	if (!__scaleswap_inuse(si))
+	left = __scaleswap_inuse(si);
+	if (!left)
 		return 0;
 	if (!err)
-		ssw_stat_add(SSW_SWAPOFF_SCANNED, __scaleswap_inuse(si));
+		ssw_stat_add(SSW_SWAPOFF_SCANNED, left);
 	return err;
 }

@@ -15,16 +15,13 @@ QEMU's instruction clock, so a cycle is an instruction, and a busy host changes 
 bench/results/iaa-model.json.
 """
 import argparse
-import datetime
-import json
 import os
-import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "scripts", "build"))
-from paths import ROOT  # noqa: E402
+sys.path.insert(0, os.path.join(HERE, ".."))
+from rows import ROOT, booted, keep  # noqa: E402
 
 KERNEL = os.environ.get("KERNEL", "test")
 ICOUNT = "-icount shift=0,sleep=off -cpu max,-rdrand,-rdseed -rtc base=2026-01-01,clock=vm"
@@ -34,13 +31,8 @@ WINDOW = 8
 
 def boot(kernel, what):
     """Boot one guest; its rows."""
-    cmd = [f"{ROOT}/scripts/guest/boot.py", "--kernel", kernel, "--cpus", "1", "--mem", "512", "--timeout", "3600",
-           "--qemu", "-device e1000e,addr=0x10", "--qemu", ICOUNT, "--append",
-           "scaleswap=on idxd.sim=0000:00:10.0 kunit.enable=0", f"{HERE}/guest.py", what]
-    done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        sys.exit(f"iaa-model: the guest ended with status {done.returncode}\n{done.stdout[-2000:]}")
-    return [json.loads(line[4:]) for line in done.stdout.splitlines() if line.startswith("row ")]
+    return booted("iaa-model", kernel, "--cpus", "1", "--mem", "512", "--timeout", "3600", "--qemu", "-device e1000e,addr=0x10",
+                  "--qemu", ICOUNT, "--append", "scaleswap=on idxd.sim=0000:00:10.0 kunit.enable=0", f"{HERE}/guest.py", what)
 
 
 def model(costs, latency, engines, pages):
@@ -102,10 +94,6 @@ def main():
     # A latency of 16 pages' work: none of eight has ended when the last is submitted, and then the driver polls first.
     first = [r["most"] for r in rows if r["pages"] >= WINDOW and r["times"] == 16 and r["engines"] == 8]
     data = {
-        "command": " ".join(["bench/experiments/iaa-model/run.py", *sys.argv[1:]]),
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "repository": subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], text=True,
-                                     stdout=subprocess.PIPE).stdout.strip(),
         "emulated": "QEMU TCG, one CPU, -icount shift=0; a simulated device whose completions are withheld",
         "model_max_error": max(abs(p["error"]) for p in points),
         "in_flight_first_poll": sum(first) / len(first),
@@ -117,9 +105,7 @@ def main():
         of = {(r["what"], r["pages"]): r["cycles"] for r in few}
         eight = lambda what: of[what, 1] + (WINDOW - 1) * (of[what, 4] - of[what, 1]) / 3
         data["submit_reap_ratio"] = {r["what"]: eight(r["what"]) / WINDOW / r["cycles"] for r in single}
-    with open(o.out, "w") as f:
-        json.dump(data, f, indent=1)
-        f.write("\n")
+    keep(o.out, "iaa-model", data)
     for p in points:
         print(f"{p['what']:10} {p['engines']} engines, L = {p['times']:2} s, {p['pages']:2} pages: {p['cycles']:9.0f} cycles, "
               f"model {p['model']:9.0f}, {100 * p['error']:+.1f} %")

@@ -14,16 +14,14 @@ one CPU, QEMU's instruction clock, in which the task's time counts instructions,
 bench/results/swapoff.json.
 """
 import argparse
-import datetime
 import json
 import os
-import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "scripts", "build"))
-from paths import ROOT  # noqa: E402
+sys.path.insert(0, os.path.join(HERE, ".."))
+from rows import ROOT, booted, keep  # noqa: E402
 
 ICOUNT = "-icount shift=0,sleep=off -cpu max,-rdrand,-rdseed -rtc base=2026-01-01,clock=vm"
 COLUMNS = {"base": ("base-test", ""), "off": ("test", "scaleswap=off"), "on": ("test", "scaleswap=on")}
@@ -32,12 +30,8 @@ COLUMNS = {"base": ("base-test", ""), "off": ("test", "scaleswap=off"), "on": ("
 def boot(column):
     """Boot one guest; its rows. The first of them has warmed up caches."""
     kernel, append = COLUMNS[column]
-    cmd = [f"{ROOT}/scripts/guest/boot.py", "--kernel", kernel, "--cpus", "1", "--nodes", "1", "--mem", "1536", "--timeout", "3600",
-           "--qemu", ICOUNT, "--append", f"{append} nokaslr norandmaps kunit.enable=0", f"{HERE}/guest.py", column]
-    done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        sys.exit(f"swapoff: the guest ended with status {done.returncode}\n{done.stdout[-2000:]}")
-    return [json.loads(line[4:]) for line in done.stdout.splitlines() if line.startswith("row ")][1:]
+    return booted("swapoff", kernel, "--cpus", "1", "--nodes", "1", "--mem", "1536", "--timeout", "3600", "--qemu", ICOUNT, "--append",
+                  f"{append} nokaslr norandmaps kunit.enable=0", f"{HERE}/guest.py", column)[1:]
 
 
 def figures(rows):
@@ -63,18 +57,12 @@ def main():
     runs = {c: boot(c) for c in columns}
     found = {c: figures(rows) for c, rows in runs.items()}
     data = {
-        "command": " ".join(["bench/experiments/swapoff/run.py", *sys.argv[1:]]),
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "repository": subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], text=True,
-                                     stdout=subprocess.PIPE).stdout.strip(),
         "emulated": "QEMU TCG, one CPU, -icount shift=0; null_blk with its data in memory",
         "swapoff_per_own_page": {c: f["own_page"] for c, f in found.items()},
         "swapoff_per_foreign_page": {c: f["foreign_page"] for c, f in found.items()},
         "notes_resolved": {c: f["notes_resolved"] for c, f in found.items() if "notes_resolved" in f},
         "runs": runs}
-    with open(o.out, "w") as f:
-        json.dump(data, f, indent=1)
-        f.write("\n")
+    keep(o.out, "swapoff", data)
     for c, f in found.items():
         print(c, json.dumps(f))
     for c, rows in runs.items():

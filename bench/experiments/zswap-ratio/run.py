@@ -14,16 +14,14 @@ test). Emulated: TCG. Which matches a device finds is not known: these are the s
 Writes bench/results/zswap-ratio.json.
 """
 import argparse
-import datetime
 import json
 import os
-import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "scripts", "build"))
-from paths import ROOT  # noqa: E402
+sys.path.insert(0, os.path.join(HERE, ".."))
+from rows import ROOT, booted, keep  # noqa: E402
 
 KERNEL = os.environ.get("KERNEL", "test")
 SETS = ("text", "elf", "heap")
@@ -33,17 +31,13 @@ COMPRESSORS = ("deflate-iaa", "deflate-iaa-canned", "deflate-iaa-dynamic", "lz4"
 def boot(pages):
     """Boot one guest; its rows."""
     files = [f"test-{s}" for s in SETS]
-    cmd = [f"{ROOT}/scripts/guest/boot.py", "--kernel", KERNEL, "--cpus", "2", "--mem", "1024", "--nvme", "1",
+    cmd = ["--cpus", "2", "--mem", "1024", "--nvme", "1",
            "--nvme-size", "256", "--timeout", "3600", "--qemu", "-device e1000e,addr=0x10",
            "--append", "scaleswap=on idxd.sim=0000:00:10.0 kunit.enable=0"]
     for name in files:
         cmd += ["--add", f"{pages}/{name}:/{name}"]
     cmd += [f"{HERE}/guest.py", *COMPRESSORS, "--", *(f"/{name}" for name in files)]
-    done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-    rows = [json.loads(line[4:]) for line in done.stdout.splitlines() if line.startswith("row ")]
-    if done.returncode:
-        sys.exit(f"zswap-ratio: the guest ended with status {done.returncode}\n{done.stdout[-2000:]}")
-    return rows
+    return booted("zswap-ratio", KERNEL, *cmd)
 
 
 def figures(row):
@@ -66,15 +60,9 @@ def main():
         name = "mix" if "+" in row["set"] else row["set"].removeprefix("test-")
         table.setdefault(row["compressor"], {})[name] = dict(figures(row), poor=row["poor"])
     data = {
-        "command": " ".join(["bench/experiments/zswap-ratio/run.py", *sys.argv[1:]]),
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "repository": subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], text=True,
-                                     stdout=subprocess.PIPE).stdout.strip(),
         "emulated": "QEMU TCG, one host thread, 2 vCPUs; deflate-iaa* on a simulated device, whose matches are not a real one's",
         "pages": source, "table": table, "runs": rows}
-    with open(o.out, "w") as f:
-        json.dump(data, f, indent=1)
-        f.write("\n")
+    keep(o.out, "zswap-ratio", data)
     for name, of in table.items():
         print(f"{name:20}", "  ".join(f"{s} {v['ratio']:.2f} {v['pool_ratio']:.2f} {v['poor']}" for s, v in of.items()))
     for row in bad:
