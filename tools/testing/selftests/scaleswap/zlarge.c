@@ -579,8 +579,11 @@ SSW_BODY(zlarge, slots_given_back_at_once)
 		stop = false;
 		fill(p, 0, 30 + i);
 		ASSERT_EQ(0, pthread_create(&thread, NULL, used, p));
-		/* What was swapped in comes page by page, so folios are made anew. */
-		for (int n = 0; n < 60; n++) {
+		/*
+		 * What was swapped in comes page by page, so folios are made anew. How many of them
+		 * are stored before they are used again is up to the host.
+		 */
+		for (int n = 0; n < 60 || (n < 6000 && ssw_num(ZBATCH "stored") - stored < PAGES); n++) {
 			ssw_pageout(p, PAGES);
 			if (n % 3 == 2)
 				madvise(p, PAGES * SSW_PAGE, MADV_DONTNEED);
