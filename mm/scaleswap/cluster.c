@@ -10,6 +10,9 @@
  * Some CPUs share one: a lane. A cluster is a part of the swap cache with its own
  * lock. In the cluster that the owner fills, these CPUs would contend with it.
  *
+ * A mover empties clusters that have few slots in use (move.c). It holds these, and the cluster that
+ * it fills, so that nothing is allocated there meanwhile. Large areas keep an empty cluster for it.
+ *
  * A full cluster has no slot to hand out, so it is on no list until a slot is freed.
  * Then the CPU that freed the slot queues the cluster to the owner.
  *
@@ -79,6 +82,7 @@ void ssw_slots_lists_init(struct ssw_slots *slots)
 
 	INIT_LIST_HEAD(&slots->free);
 	INIT_LIST_HEAD(&slots->discard);
+	INIT_LIST_HEAD(&slots->held);
 	for (i = 0; i < SSW_NR_ORDERS; i++) {
 		INIT_LIST_HEAD(&slots->nonfull[i]);
 		INIT_LIST_HEAD(&slots->frag[i]);
@@ -91,6 +95,11 @@ void ssw_slots_lists_init(struct ssw_slots *slots)
 		INIT_LIST_HEAD(&ci->list);
 		if (!ssw_cluster_capacity(ci))
 			continue;
+		if (slots->use_reserve && !slots->reserve && !ci->nr_bad) {
+			ci->state = SSW_CL_RESERVE;
+			slots->reserve = ci;
+			continue;
+		}
 		WRITE_ONCE(ci->state, SSW_CL_FREE);
 		list_add_tail(&ci->list, &slots->free);
 	}
@@ -171,6 +180,13 @@ static void ssw_cluster_end(struct ssw_slots *slots, struct ssw_cluster *ci)
 	slots->dead = table;
 	WRITE_ONCE(slots->nr_tables, slots->nr_tables - 1);
 
+	/* The reserve was given up, or moves have used it. */
+	if (slots->use_reserve && !slots->reserve && !ci->nr_bad && !READ_ONCE(slots->closed)) {
+		WRITE_ONCE(ci->state, SSW_CL_RESERVE);
+		list_del_init(&ci->list);
+		slots->reserve = ci;
+		return;
+	}
 	/* Do not discard the header, nor bad slots. */
 	if (slots->use_discard && !ci->nr_bad && !READ_ONCE(slots->closed)) {
 		WRITE_ONCE(ci->state, SSW_CL_DISCARD);
@@ -360,6 +376,27 @@ static bool ssw_slots_have_room(const struct ssw_slots *slots)
 	return false;
 }
 
+/*
+ * Give up what is kept for moves, as an area is about to be full. Return true if there was any.
+ * Whoever holds a cluster finds that out when it gives the cluster back.
+ */
+static bool ssw_slots_give_up(struct ssw_slots *slots)
+{
+	struct ssw_cluster *ci = slots->reserve;
+	bool any = ci;
+
+	if (ci) {
+		slots->reserve = NULL;
+		WRITE_ONCE(ci->state, SSW_CL_FREE);
+		list_add_tail(&ci->list, &slots->free);
+	}
+	while (!list_empty(&slots->held)) {
+		ssw_cluster_unhold(slots, list_first_entry(&slots->held, struct ssw_cluster, list));
+		any = true;
+	}
+	return any;
+}
+
 /**
  * ssw_cluster_alloc - allocate slots
  * @slots: the area's slots
@@ -389,6 +426,7 @@ void ssw_cluster_alloc(struct ssw_slots *slots, struct ssw_request *req)
 		ssw_cursor_leave(slots, cursor);
 	}
 
+again:
 	ci = ssw_cluster_empty(slots, order);
 	if (ci && !req->no_table) {
 		if (!req->table) {
@@ -410,16 +448,18 @@ void ssw_cluster_alloc(struct ssw_slots *slots, struct ssw_request *req)
 		req->result = SSW_NO_BLOCK;
 		return;
 	}
-	for (order = 1; order < SSW_NR_ORDERS && !req->order; order++) {
-		if (ssw_cluster_try_list(slots, &slots->frag[order],
-					 &slots->frag[order], req) ||
-		    ssw_cluster_try_list(slots, &slots->nonfull[order],
-					 &slots->nonfull[order], req))
+	for (unsigned int other = 1; other < SSW_NR_ORDERS && !order; other++) {
+		if (ssw_cluster_try_list(slots, &slots->frag[other],
+					 &slots->frag[other], req) ||
+		    ssw_cluster_try_list(slots, &slots->nonfull[other],
+					 &slots->nonfull[other], req))
 			return;
 	}
 	/* Not full: an empty cluster is left, but there is no table for it. */
 	if (ci)
 		return;
+	if (ssw_slots_give_up(slots))
+		goto again;
 
 	WRITE_ONCE(slots->full, 1);
 	/* Barrier E. */
@@ -450,6 +490,7 @@ void ssw_cluster_returned(struct ssw_slots *slots, struct ssw_cluster *ci)
 		break;
 	case SSW_CL_NONFULL:
 	case SSW_CL_FULL:
+	case SSW_CL_HELD:
 		/* A current cluster is soon used again, left, or trimmed. */
 		if (!atomic_read_acquire(&ci->used) && !ssw_cluster_current(slots, ci)) {
 			ssw_cluster_end(slots, ci);
@@ -488,6 +529,144 @@ void ssw_slots_trim(struct ssw_slots *slots)
 		if (ci && !atomic_read_acquire(&ci->used) && !atomic_read(&ci->queued))
 			ssw_cluster_end(slots, ci);
 	}
+}
+
+/* --- clusters for moves ------------------------------------------------------- */
+
+/**
+ * ssw_cluster_hold - keep a cluster from being allocated from, to empty it
+ * @slots: the area's slots
+ * @ci: the cluster
+ * @cap: the most slots in use that it may have
+ *
+ * It stays held until ssw_cluster_unhold(), or its last slot is freed, or the area has no other
+ * slot.
+ *
+ * Context: token held.
+ * Return: false if it is empty or has more slots in use, is current, full, or held.
+ */
+bool ssw_cluster_hold(struct ssw_slots *slots, struct ssw_cluster *ci, unsigned int cap)
+{
+	unsigned int used = atomic_read(&ci->used);
+
+	lockdep_assert_held(&slots->token);
+
+	if (ci->state != SSW_CL_NONFULL || !used || used > cap || ssw_cluster_current(slots, ci))
+		return false;
+	WRITE_ONCE(ci->state, SSW_CL_HELD);
+	list_move_tail(&ci->list, &slots->held);
+	return true;
+}
+
+/**
+ * ssw_cluster_unhold - give back a cluster
+ * @slots: the area's slots
+ * @ci: the cluster, from ssw_cluster_hold(). It may have been given back meanwhile
+ *
+ * Context: token held.
+ */
+void ssw_cluster_unhold(struct ssw_slots *slots, struct ssw_cluster *ci)
+{
+	lockdep_assert_held(&slots->token);
+
+	if (ci->state != SSW_CL_HELD)
+		return;
+	WRITE_ONCE(ci->state, SSW_CL_NONFULL);
+	list_move_tail(&ci->list, &slots->nonfull[ci->order]);
+	if (!ssw_cluster_has_free(ci))
+		ssw_cluster_fill(slots, ci);
+	else if (!atomic_read_acquire(&ci->used) && !atomic_read(&ci->queued) &&
+		 !ssw_cluster_current(slots, ci))
+		/* ssw_cluster_returned() services a queued one. */
+		ssw_cluster_end(slots, ci);
+}
+
+/* Take the cluster to which slots are moved next. */
+static struct ssw_cluster *ssw_cluster_for_moves(struct ssw_slots *slots)
+{
+	/* As for a block, one without bad slots. */
+	struct ssw_cluster *ci = ssw_cluster_empty(slots, 1);
+
+	return ci ? ci : slots->reserve;
+}
+
+/**
+ * ssw_cluster_alloc_moved - allocate slots to which others are moved
+ * @slots: the area's slots
+ * @nr: how many, at most
+ * @table: a table that may be used; set to NULL if it was taken
+ * @slot: set to the first of them
+ *
+ * They come from a cluster of their own, one after the other: an empty one, or else the reserve.
+ * So a mover writes sequentially, and never fills up the clusters that it is to empty. Their words
+ * become SSW_KIND_FREEING, which every other operation refuses: nobody waits for them.
+ *
+ * Context: token held.
+ * Return: how many; 0 if there are none, or a table is needed and there is none.
+ */
+unsigned int ssw_cluster_alloc_moved(struct ssw_slots *slots, unsigned int nr,
+				     struct ssw_table **table, unsigned int *slot)
+{
+	struct ssw_cursor *cursor = &slots->cursor[SSW_CURSOR_MOVE];
+	struct ssw_cluster *ci = cursor->cluster;
+	unsigned int at, got = 1;
+	atomic64_t *word;
+
+	lockdep_assert_held(&slots->token);
+
+	if (READ_ONCE(slots->closed))
+		return 0;
+	at = ci ? ssw_cluster_take(slots, ci, cursor->next, 0, SSW_WORD_FREEING) :
+		  SSW_CLUSTER_SLOTS;
+	if (at == SSW_CLUSTER_SLOTS) {
+		ssw_cluster_end_moves(slots);
+		ci = ssw_cluster_for_moves(slots);
+		if (!ci || !*table)
+			return 0;
+		if (ci == slots->reserve)
+			slots->reserve = NULL;
+		ssw_cluster_begin(slots, ci, 0, *table);
+		*table = NULL;
+		WRITE_ONCE(ci->state, SSW_CL_HELD);
+		list_move_tail(&ci->list, &slots->held);
+		cursor->cluster = ci;
+		at = ssw_cluster_take(slots, ci, 0, 0, SSW_WORD_FREEING);
+	}
+	*slot = ssw_cluster_base(slots, ci) + at;
+	word = ssw_cluster_table(slots, ci)->word;
+	while (got < nr && at + got < SSW_CLUSTER_SLOTS &&
+	       atomic64_read(&word[at + got]) == SSW_WORD_FREE &&
+	       ssw_cluster_take(slots, ci, at + got, 0, SSW_WORD_FREEING) < SSW_CLUSTER_SLOTS)
+		got++;
+	cursor->next = at + got;
+	if (!ssw_cluster_has_free(ci)) {
+		ssw_cluster_fill(slots, ci);
+		cursor->cluster = NULL;
+	}
+	return got;
+}
+
+/**
+ * ssw_cluster_end_moves - give back the cluster to which slots were moved
+ * @slots: the area's slots
+ *
+ * Context: token held.
+ */
+void ssw_cluster_end_moves(struct ssw_slots *slots)
+{
+	struct ssw_cursor *cursor = &slots->cursor[SSW_CURSOR_MOVE];
+	struct ssw_cluster *ci = cursor->cluster;
+
+	lockdep_assert_held(&slots->token);
+
+	if (!ci)
+		return;
+	cursor->cluster = NULL;
+	if (ci->state == SSW_CL_HELD)
+		ssw_cluster_unhold(slots, ci);
+	else if (!atomic_read_acquire(&ci->used) && !atomic_read(&ci->queued) &&
+		 !ssw_cluster_current(slots, ci))
+		ssw_cluster_end(slots, ci);
 }
 
 /**

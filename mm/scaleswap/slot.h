@@ -12,7 +12,8 @@
  *   bit 0      the slot has a folio in the swap cache, or is about to
  *   bits 1-3   what refers to the slot: none, freeing, excl, shared, shmem, bad
  *   bits 4-63  excl: bits 4-39 virtual page number, bits 40-61 number of the mm: the note
- *              where the reference is. Bit 62, pair: there is another one, nobody knows where
+ *              where the reference is. Bit 62, pair: there is another one, nobody knows where.
+ *              Bit 63, moving: a mover has tagged the slot, and nothing was done to it since
  *              shared: the number of references
  *
  * Only the owner takes a word out of *free*. The CPU that moved a word to *freeing* tears
@@ -61,6 +62,7 @@ enum ssw_kind {
 /* PID_MAX_LIMIT allows no more tasks, and so hardly more mms. */
 #define SSW_WORD_MM_MAX		((1U << SSW_WORD_MM_BITS) - 1)
 #define SSW_WORD_PAIR		((u64)1 << 62)
+#define SSW_WORD_MOVING		((u64)1 << 63)
 
 #define SSW_WORD_FREE		0ULL
 #define SSW_WORD_FREEING	((u64)SSW_KIND_FREEING << SSW_WORD_KIND_SHIFT)
@@ -68,7 +70,8 @@ enum ssw_kind {
 #define SSW_WORD_SHMEM		((u64)SSW_KIND_SHMEM << SSW_WORD_KIND_SHIFT)
 #define SSW_WORD_ONE		(((u64)SSW_KIND_SHARED << SSW_WORD_KIND_SHIFT) | \
 				 (1ULL << SSW_WORD_DATA_SHIFT))
-#define SSW_WORD_COUNT_MAX	((1ULL << (64 - SSW_WORD_DATA_SHIFT)) - 1)
+/* It leaves the bit of SSW_WORD_MOVING alone, which operations clear in any word. */
+#define SSW_WORD_COUNT_MAX	((1ULL << (63 - SSW_WORD_DATA_SHIFT)) - 1)
 
 static inline enum ssw_kind ssw_word_kind(u64 word)
 {
@@ -157,7 +160,7 @@ static inline int ssw_word_dup(u64 old, u64 first, u64 *new)
 			return -EINVAL;
 		count = ssw_word_count(old);
 		if (ssw_word_kind(old) == SSW_KIND_EXCL && count == 1) {
-			*new = old | SSW_WORD_PAIR;
+			*new = (old & ~SSW_WORD_MOVING) | SSW_WORD_PAIR;
 			return 0;
 		}
 		if (count == SSW_WORD_COUNT_MAX)
@@ -213,7 +216,7 @@ static inline int ssw_word_cache(u64 old, u64 *new)
 		return -EEXIST;
 	if (!ssw_word_count(old))
 		return -ENOENT;
-	*new = old | SSW_WORD_CACHE;
+	*new = (old & ~SSW_WORD_MOVING) | SSW_WORD_CACHE;
 	return 0;
 }
 
@@ -231,6 +234,31 @@ static inline int ssw_word_uncache(u64 old, u64 *new)
 	*new = old & ~SSW_WORD_CACHE;
 	if (!*new)
 		*new = SSW_WORD_FREEING;
+	return 0;
+}
+
+/**
+ * ssw_word_tag - tag a slot that is to be moved
+ * @old: the word
+ * @new: the next word
+ *
+ * The tag reserves nothing. Every other operation makes a word without it. What a slot holds
+ * changes only by whoever has it in the swap cache, or after it was freed. So as long as a word has
+ * its tag, the slot holds what it held when it was tagged. A tag that is left behind says the same,
+ * and the next mover may rely on it.
+ *
+ * Return: 0; -EEXIST if it is in the swap cache; -EMLINK if there are several references; -ENOENT
+ * if there is none, or it has no note.
+ */
+static inline int ssw_word_tag(u64 old, u64 *new)
+{
+	if (old & SSW_WORD_CACHE)
+		return -EEXIST;
+	if (ssw_word_count(old) > 1)
+		return -EMLINK;
+	if (ssw_word_kind(old) != SSW_KIND_EXCL)
+		return -ENOENT;
+	*new = old | SSW_WORD_MOVING;
 	return 0;
 }
 
@@ -396,12 +424,64 @@ static inline void ssw_slot_free(struct ssw_slots *slots, unsigned long slot)
 	atomic64_set_release(ssw_slot_word(slots, slot), SSW_WORD_FREE);
 }
 
+/**
+ * ssw_slot_tag - tag a slot that is to be moved
+ * @slots: the area's slots
+ * @slot: the slot
+ * @new: what the word became
+ *
+ * Context: RCU read side; one mover.
+ * Return: 0, or an errno as of ssw_word_tag().
+ */
+static inline int ssw_slot_tag(struct ssw_slots *slots, unsigned long slot, u64 *new)
+{
+	return ssw_slot_update(slots, slot, ssw_word_tag(old, new), *new);
+}
+
+/**
+ * ssw_slot_claim - take a slot that has kept its tag
+ * @slots: the area's slots
+ * @slot: the slot
+ * @word: its word when it was tagged
+ *
+ * This decides whether a slot is moved. From then on it is in SSW_KIND_FREEING, and the caller's.
+ *
+ * Context: RCU read side. Its page table entry is locked and refers to it.
+ * Return: true if the caller has it.
+ */
+static inline bool ssw_slot_claim(struct ssw_slots *slots, unsigned long slot, u64 word)
+{
+	atomic64_t *at = ssw_slot_word(slots, slot);
+	s64 old = word;
+
+	return at && atomic64_try_cmpxchg(at, &old, SSW_WORD_FREEING);
+}
+
+/**
+ * ssw_slot_arrive - take a slot into use that something was moved to
+ * @slots: the area's slots
+ * @slot: the slot, in SSW_KIND_FREEING and the caller's
+ * @word: what it becomes
+ *
+ * Context: RCU read side.
+ */
+static inline void ssw_slot_arrive(struct ssw_slots *slots, unsigned long slot, u64 word)
+{
+	/* Barrier G. */
+	atomic64_set_release(ssw_slot_word(slots, slot), word);
+}
+
 /* cluster.c: mostly owner only, see there */
 void ssw_cluster_alloc(struct ssw_slots *slots, struct ssw_request *req);
 void ssw_cluster_returned(struct ssw_slots *slots, struct ssw_cluster *ci);
 struct ssw_cluster *ssw_cluster_to_discard(struct ssw_slots *slots);
 void ssw_cluster_discarded(struct ssw_slots *slots, struct ssw_cluster *ci);
 void ssw_slots_trim(struct ssw_slots *slots);
+bool ssw_cluster_hold(struct ssw_slots *slots, struct ssw_cluster *ci, unsigned int cap);
+void ssw_cluster_unhold(struct ssw_slots *slots, struct ssw_cluster *ci);
+unsigned int ssw_cluster_alloc_moved(struct ssw_slots *slots, unsigned int nr,
+				     struct ssw_table **table, unsigned int *slot);
+void ssw_cluster_end_moves(struct ssw_slots *slots);
 void ssw_slots_lists_init(struct ssw_slots *slots);
 
 unsigned int ssw_cluster_freed(struct ssw_slots *slots, struct ssw_cluster *ci,

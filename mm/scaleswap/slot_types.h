@@ -26,7 +26,8 @@
  *    after the words are free. So at 0 all words are free, and the table can go.
  * 4. The owner learns of each free slot: its cluster is on a list, or in the queue, or the
  *    CPU that freed the slot is about to queue it. Otherwise the slot would be lost until
- *    swapoff.
+ *    swapoff. A held cluster, and the reserve, count as on a list: whoever holds a cluster gives
+ *    it back, and the owner takes both before it finds that the area is full.
  * 5. A queued request is completed by an owner, or by the requester if no other CPU holds
  *    the token. So waiting for it never depends on a thread being scheduled, nor on a lock
  *    that the requester holds. The queue is served in order. So only what was queued
@@ -90,6 +91,12 @@
  * Either the owner sees the free slot, or the next request begins a new search. ``quiet``
  * is a hint: a CPU that is preempted before it clears ``quiet`` delays the next search,
  * and a large folio is split meanwhile.
+ *
+ * **G**: a thread that finds a moved page's new slot in use finds there what was moved.
+ *
+ * - The mover, ssw_slot_arrive(): what belongs to the slot; its word, by a release.
+ * - Every other CPU, ssw_slot_update(): a compare-and-exchange of the word, a full barrier; what
+ *   belongs to the slot.
  */
 #ifndef _MM_SCALESWAP_SLOT_TYPES_H
 #define _MM_SCALESWAP_SLOT_TYPES_H
@@ -108,9 +115,15 @@ struct ssw_area;
 #define SSW_CLUSTER_SHIFT	9
 #define SSW_CLUSTER_SLOTS	512U
 #define SSW_NR_ORDERS		(SSW_CLUSTER_SHIFT + 1)
-/* Cursors of the owner: one per order, and one per lane for other CPUs' pages */
+/*
+ * Cursors of the owner: one per order, one per lane for other CPUs' pages, and one for what is
+ * moved out of other clusters
+ */
 #define SSW_NR_LANES		4
-#define SSW_NR_CURSORS		(SSW_NR_ORDERS + SSW_NR_LANES)
+#define SSW_CURSOR_MOVE		(SSW_NR_ORDERS + SSW_NR_LANES)
+#define SSW_NR_CURSORS		(SSW_CURSOR_MOVE + 1)
+/* An area with at least so many clusters keeps one of them for moves. */
+#define SSW_RESERVE_MIN		32U
 
 /**
  * struct ssw_table - the words of one cluster
@@ -147,6 +160,8 @@ struct ssw_node {
  * @SSW_CL_FULL: on no list, has a table without a free word
  * @SSW_CL_DISCARD: on ssw_slots.discard, waits for its discard, has no table
  * @SSW_CL_DISCARDING: on no list, is being discarded, has no table
+ * @SSW_CL_HELD: on ssw_slots.held, has a table; a mover empties it, or fills it
+ * @SSW_CL_RESERVE: ssw_slots.reserve, on no list, has no table
  */
 enum ssw_state {
 	SSW_CL_FREE,
@@ -154,6 +169,8 @@ enum ssw_state {
 	SSW_CL_FULL,
 	SSW_CL_DISCARD,
 	SSW_CL_DISCARDING,
+	SSW_CL_HELD,
+	SSW_CL_RESERVE,
 };
 
 /**
@@ -212,6 +229,7 @@ struct ssw_cursor {
  * @nr_bad: length of @bad; fixed
  * @use_discard: whether emptied clusters are discarded before they are used again;
  *           set before the area is enabled
+ * @use_reserve: whether an empty cluster is kept for moves; fixed
  * @closed: no more allocation; swapoff sets it and then waits an RCU grace period
  * @full: a hint that no slot is free; the owner sets it, barrier E
  * @quiet: a hint that no slot was freed since the current search for blocks began;
@@ -224,7 +242,9 @@ struct ssw_cursor {
  * @nonfull: owner; by order, SSW_CL_NONFULL
  * @frag: owner; the same, but without a block of their order when last searched
  * @discard: owner; SSW_CL_DISCARD
- * @cursor: owner; by order, and then by lane
+ * @held: owner; SSW_CL_HELD
+ * @reserve: owner; SSW_CL_RESERVE, or NULL
+ * @cursor: owner; by order, then by lane, then %SSW_CURSOR_MOVE
  * @dead: owner; tables to be freed after the token is released
  * @allocated: owner; slots ever allocated
  * @nr_tables: owner; tables in use
@@ -240,6 +260,7 @@ struct ssw_slots {
 	unsigned int *bad;
 	unsigned int nr_bad;
 	bool use_discard;
+	bool use_reserve;
 	bool closed;
 	int full;
 	int quiet;
@@ -253,6 +274,8 @@ struct ssw_slots {
 	struct list_head discard;
 	struct list_head nonfull[SSW_NR_ORDERS];
 	struct list_head frag[SSW_NR_ORDERS];
+	struct list_head held;
+	struct ssw_cluster *reserve;
 	struct ssw_cursor cursor[SSW_NR_CURSORS];
 	struct ssw_table *dead;
 	u64 allocated;

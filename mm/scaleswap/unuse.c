@@ -170,7 +170,7 @@ static void ssw_notes_count(struct ssw_unuse *u, unsigned long base, unsigned in
 	for (unsigned int i = from; i < to; i++) {
 		u64 word = ssw_slot_read(u->slots, base + u->key[i] % SSW_CLUSTER_SLOTS);
 
-		if (!((word ^ ssw_note(u, i)) & ~SSW_WORD_CACHE))
+		if (!((word ^ ssw_note(u, i)) & ~(SSW_WORD_CACHE | SSW_WORD_MOVING)))
 			stale++;
 	}
 	rcu_read_unlock();
