@@ -22,6 +22,7 @@
 #include <linux/string.h>
 
 #include "internal.h"
+#include "move.h"
 
 /* A label that names a home CPU begins with this; the CPU's number follows. */
 #define SSW_LABEL	"ssw-cpu"
@@ -252,6 +253,8 @@ struct ssw_slots *ssw_slots_alloc(unsigned int nr_slots, const u32 *bad,
 		return ERR_PTR(-ENOMEM);
 	slots->nr_slots = nr_slots;
 	slots->nr_clusters = DIV_ROUND_UP(nr_slots, SSW_CLUSTER_SLOTS);
+	slots->use_reserve = IS_ENABLED(CONFIG_SCALESWAP_DEFRAG) && ssw_defrag_on &&
+			     slots->nr_clusters >= SSW_RESERVE_MIN;
 	slots->cluster = kvcalloc(slots->nr_clusters, sizeof(*slots->cluster),
 				  GFP_KERNEL);
 	if (!slots->cluster || ssw_slots_set_bad(slots, bad, nr_bad)) {

@@ -246,7 +246,19 @@ void ssw_arealist_build(struct ssw_arealist *list, int cpu,
 /* alloc.c */
 bool ssw_area_reclaim(struct ssw_area *area);
 
+/**
+ * struct ssw_run - adjacent slots that are freed together
+ * @entry: the first one
+ * @nr: how many
+ */
+struct ssw_run {
+	swp_entry_t entry;
+	unsigned int nr;
+};
+
 /* swapmap.c */
+void ssw_run_add(struct ssw_run *run, swp_entry_t entry);
+void ssw_run_flush(struct ssw_run *run);
 unsigned int ssw_area_used(const struct ssw_area *area);
 
 /* nr_swap.c */

@@ -107,6 +107,48 @@
 	/* times that a task slept until one ended; in events */	\
 	X(ZBATCH_SLEEPS, sleeps)
 
+/* In defrag/, in pages except those that say so */
+#define SSW_DEFRAG_STATS(X)						\
+	/* moved to another slot */					\
+	X(MOVE_MOVED, moved)						\
+	/* of these, filled with zeros */				\
+	X(MOVE_MOVED_ZERO, moved_zero)					\
+	/* of these, in zswap */					\
+	X(MOVE_MOVED_ZSWAP, moved_zswap)				\
+	/* read from a device to be moved, in bytes */			\
+	X(MOVE_READ, bytes_read)					\
+	/* written to a device to be moved, in bytes */			\
+	X(MOVE_WRITTEN, bytes_written)					\
+	/* clusters that moves have emptied */				\
+	X(MOVE_FREED, clusters_freed)					\
+	/* freed in sparse clusters, as only the swap cache had them */	\
+	X(MOVE_CACHE_FREED, cached_freed)
+
+/* In defrag/skipped/: why a slot was not moved, in pages */
+#define SSW_SKIP_STATS(X)						\
+	/* it was used meanwhile */					\
+	X(MOVE_RACED, raced)						\
+	/* its page table entry is not where the note says */		\
+	X(MOVE_STALE, stale)						\
+	/* it has several references, or one and no note */		\
+	X(MOVE_SHARED, shared)						\
+	/* a file of tmpfs refers to it */				\
+	X(MOVE_SHMEM, shmem)						\
+	/* its page is in the swap cache */				\
+	X(MOVE_CACHED, cached)						\
+	/* the mm that its note names has gone */			\
+	X(MOVE_MM_GONE, mm_gone)					\
+	/* the mm was locked */						\
+	X(MOVE_MM_BUSY, mm_busy)					\
+	/* there was no empty cluster to move it to */			\
+	X(MOVE_NO_SLOT, no_slot)					\
+	/* there was no memory */					\
+	X(MOVE_NO_MEMORY, no_memory)					\
+	/* the device failed to read it, two times */			\
+	X(MOVE_READ_ERROR, read_error)					\
+	/* the device failed to write it, two times */			\
+	X(MOVE_WRITE_ERROR, write_error)
+
 /* In io/, in pages except batches */
 #define SSW_IO_STATS(X)							\
 	/* bios made for adjacent pages, written or read ahead */	\
@@ -219,6 +261,8 @@ enum ssw_stat_item {
 	SSW_LRU_STATS(SSW_STAT_ENUM)
 	SSW_EVICT_STATS(SSW_STAT_ENUM)
 	SSW_ZBATCH_STATS(SSW_STAT_ENUM)
+	SSW_DEFRAG_STATS(SSW_STAT_ENUM)
+	SSW_SKIP_STATS(SSW_STAT_ENUM)
 	SSW_IO_STATS(SSW_STAT_ENUM)
 	SSW_FAULT_STATS(SSW_STAT_ENUM)
 	SSW_RECLAIM_STATS(SSW_STAT_ENUM)

@@ -134,20 +134,27 @@ static void ssw_release(struct ssw_area *area, unsigned long slot, unsigned int 
 		__ssw_release(area, slot, nr);
 }
 
-/* Consecutive slots that are torn down together. */
-struct ssw_run {
-	swp_entry_t entry;
-	unsigned int nr;
-};
-
-static void ssw_run_flush(struct ssw_run *run)
+/**
+ * ssw_run_flush - tear down what was collected, and free it
+ * @run: the slots
+ *
+ * Context: any but interrupts, RCU read side; a page table lock may be held.
+ */
+void ssw_run_flush(struct ssw_run *run)
 {
 	if (run->nr)
 		ssw_release(ssw_entry_area(run->entry), swp_offset(run->entry), run->nr);
 	run->nr = 0;
 }
 
-static void ssw_run_add(struct ssw_run *run, swp_entry_t entry)
+/**
+ * ssw_run_add - collect a slot that is to be freed
+ * @run: the slots so far. If this one is not next to them, they are freed first
+ * @entry: the slot, which the caller has brought into SSW_KIND_FREEING
+ *
+ * Context: any but interrupts, RCU read side until ssw_run_flush(); a page table lock may be held.
+ */
+void ssw_run_add(struct ssw_run *run, swp_entry_t entry)
 {
 	if (run->nr && (run->entry.val + run->nr != entry.val ||
 			!(swp_offset(entry) % SSW_CLUSTER_SLOTS)))

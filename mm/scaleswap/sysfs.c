@@ -18,6 +18,7 @@
 #include <linux/topology.h>
 
 #include "evict.h"
+#include "move.h"
 #include "zbatch.h"
 #include "internal.h"
 
@@ -530,6 +531,55 @@ static ssize_t allocs_foreign_show(struct ssw_area *area, char *buf)
 	return sysfs_emit(buf, "%llu\n", sum.foreign);
 }
 
+#ifdef CONFIG_SCALESWAP_DEFRAG
+static ssize_t free_clusters_show(struct ssw_area *area, char *buf)
+{
+	unsigned int empty = 0, sparse;
+
+	if (area->slots)
+		ssw_clusters_count(area->slots, &empty, &sparse);
+	return sysfs_emit(buf, "%u\n", empty);
+}
+
+static ssize_t sparse_clusters_show(struct ssw_area *area, char *buf)
+{
+	unsigned int empty, sparse = 0;
+
+	if (area->slots)
+		ssw_clusters_count(area->slots, &empty, &sparse);
+	return sysfs_emit(buf, "%u\n", sparse);
+}
+
+static ssize_t frag_index_show(struct ssw_area *area, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", area->slots ? ssw_frag_index(area) : 0);
+}
+
+static ssize_t compact_store(struct ssw_area *area, const char *buf, size_t count)
+{
+	bool v;
+	int err;
+
+	if (memchr(buf, '\0', count) || kstrtobool(buf, &v) || !v) {
+		pr_warn_ratelimited("areas/%u/compact takes 1\n", area->si->type);
+		return -EINVAL;
+	}
+	err = ssw_compact(area);
+	if (err == -EOPNOTSUPP)
+		pr_warn_ratelimited("areas/%u/compact: needs scaleswap=on or scaleswap=defrag, a per-core area, and a file system that leaves the I/O to swap\n",
+				    area->si->type);
+	else if (err == -ENOSPC)
+		pr_warn_ratelimited("areas/%u/compact: no empty cluster to move slots to; add another area, or free some of this one\n",
+				    area->si->type);
+	return err ?: count;
+}
+
+static struct ssw_area_attr free_clusters_attr = __ATTR_RO(free_clusters);
+static struct ssw_area_attr sparse_clusters_attr = __ATTR_RO(sparse_clusters);
+static struct ssw_area_attr frag_index_attr = __ATTR_RO(frag_index);
+static struct ssw_area_attr compact_attr = __ATTR_WO(compact);
+#endif
+
 static struct ssw_area_attr cpu_attr = __ATTR_RW(cpu);
 static struct ssw_area_attr node_attr = __ATTR_RO(node);
 static struct ssw_area_attr device_node_attr = __ATTR_RO(device_node);
@@ -554,6 +604,12 @@ static struct attribute *ssw_area_attrs[] = {
 	&allocs_foreign_attr.attr,
 	&tables_attr.attr,
 	&table_bytes_attr.attr,
+#ifdef CONFIG_SCALESWAP_DEFRAG
+	&free_clusters_attr.attr,
+	&sparse_clusters_attr.attr,
+	&frag_index_attr.attr,
+	&compact_attr.attr,
+#endif
 	NULL,
 };
 ATTRIBUTE_GROUPS(ssw_area);
@@ -652,6 +708,75 @@ static const struct attribute_group ssw_zbatch_group = {
 };
 #endif
 
+/* defrag/ and defrag/skipped/ */
+
+#ifdef CONFIG_SCALESWAP_DEFRAG
+static ssize_t batch_pages_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ssw_move_batch));
+}
+
+static ssize_t batch_pages_store(struct kobject *kobj, struct kobj_attribute *attr,
+				 const char *buf, size_t count)
+{
+	return ssw_tunable_store(buf, count, "defrag/batch_pages", SSW_MOVE_BATCH_MIN,
+				 SSW_MOVE_BATCH_MAX, &ssw_move_batch);
+}
+
+static struct kobj_attribute batch_pages_attr = __ATTR_RW(batch_pages);
+
+/* lru/ has a file of the same name. */
+#define SSW_DEFRAG_FILE(_item, _name)						\
+static ssize_t defrag_##_name##_show(struct kobject *kobj,			\
+				     struct kobj_attribute *attr, char *buf)	\
+{										\
+	return sysfs_emit(buf, "%llu\n", ssw_stat_read(SSW_##_item));		\
+}										\
+static struct kobj_attribute defrag_##_name##_attr =				\
+	__ATTR(_name, 0444, defrag_##_name##_show, NULL);
+#define SSW_DEFRAG_ATTR(_item, _name)	&defrag_##_name##_attr.attr,
+
+SSW_DEFRAG_STATS(SSW_DEFRAG_FILE)
+
+static struct attribute *ssw_defrag_attrs[] = {
+	&batch_pages_attr.attr,
+	SSW_DEFRAG_STATS(SSW_DEFRAG_ATTR)
+	NULL,
+};
+
+static const struct attribute_group ssw_defrag_group = {
+	.attrs = ssw_defrag_attrs,
+};
+
+SSW_SKIP_STATS(SSW_DEFRAG_FILE)
+
+static struct attribute *ssw_skip_attrs[] = {
+	SSW_SKIP_STATS(SSW_DEFRAG_ATTR)
+	NULL,
+};
+
+static const struct attribute_group ssw_skip_group = {
+	.name = "skipped",
+	.attrs = ssw_skip_attrs,
+};
+
+/* Create defrag/, and leave nothing behind if that fails. */
+static int __init ssw_sysfs_defrag(struct kobject *root)
+{
+	struct kobject *defrag = kobject_create_and_add("defrag", root);
+	int err;
+
+	if (!defrag)
+		return -ENOMEM;
+	err = sysfs_create_group(defrag, &ssw_defrag_group);
+	if (!err)
+		err = sysfs_create_group(defrag, &ssw_skip_group);
+	if (err)
+		kobject_put(defrag);
+	return err;
+}
+#endif
+
 /**
  * ssw_sysfs_init - create /sys/kernel/mm/scaleswap
  *
@@ -697,6 +822,10 @@ int __init ssw_sysfs_init(void)
 		err = sysfs_create_group(stats, &ssw_stat_group);
 	if (!err)
 		err = sysfs_create_group(stats, &ssw_fallback_group);
+#ifdef CONFIG_SCALESWAP_DEFRAG
+	if (!err)
+		err = ssw_sysfs_defrag(root);
+#endif
 	if (!err)
 		return 0;
 

@@ -12,8 +12,12 @@
  */
 #define ssw_trace_fb_enum(_item, _name)	TRACE_DEFINE_ENUM(SSW_FB_##_item);
 #define ssw_trace_fb_name(_item, _name)	{ SSW_FB_##_item, #_name },
+#define ssw_trace_stat_enum(_item, _name)	TRACE_DEFINE_ENUM(SSW_##_item);
+#define ssw_trace_stat_name(_item, _name)	{ SSW_##_item, #_name },
 
 SSW_FALLBACKS(ssw_trace_fb_enum)
+SSW_SKIP_STATS(ssw_trace_stat_enum)
+TRACE_DEFINE_ENUM(SSW_NR_STAT_ITEMS);
 TRACE_DEFINE_ENUM(SSW_NR_FALLBACKS);
 TRACE_DEFINE_ENUM(SSW_BY_REQUESTER);
 TRACE_DEFINE_ENUM(SSW_BY_HOLDER);
@@ -66,6 +70,56 @@ TRACE_EVENT(scaleswap_fallback,
 				   SSW_FALLBACKS(ssw_trace_fb_name)
 				   { SSW_NR_FALLBACKS, "none" }),
 		  __entry->order)
+);
+
+/* A slot was moved to another one; kind is where its page is. */
+TRACE_EVENT(scaleswap_move,
+
+	TP_PROTO(unsigned int type, unsigned int from, unsigned int to, unsigned int kind),
+
+	TP_ARGS(type, from, to, kind),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, type)
+		__field(unsigned int, from)
+		__field(unsigned int, to)
+		__field(unsigned int, kind)
+	),
+
+	TP_fast_assign(
+		__entry->type = type;
+		__entry->from = from;
+		__entry->to = to;
+		__entry->kind = kind;
+	),
+
+	TP_printk("type=%u from=%u to=%u kind=%s", __entry->type, __entry->from, __entry->to,
+		  __print_symbolic(__entry->kind, { 0, "data" }, { 1, "zswap" }, { 2, "zero" }))
+);
+
+/* A slot was not moved, for a reason of SSW_SKIP_STATS(). */
+TRACE_EVENT(scaleswap_move_skip,
+
+	TP_PROTO(unsigned int type, unsigned int slot, unsigned int reason),
+
+	TP_ARGS(type, slot, reason),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, type)
+		__field(unsigned int, slot)
+		__field(unsigned int, reason)
+	),
+
+	TP_fast_assign(
+		__entry->type = type;
+		__entry->slot = slot;
+		__entry->reason = reason;
+	),
+
+	TP_printk("type=%u slot=%u reason=%s", __entry->type, __entry->slot,
+		  __print_symbolic(__entry->reason,
+				   SSW_SKIP_STATS(ssw_trace_stat_name)
+				   { SSW_NR_STAT_ITEMS, "none" }))
 );
 
 /*

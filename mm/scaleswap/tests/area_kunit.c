@@ -307,6 +307,7 @@ static void ssw_test_parse_boot(struct kunit *test)
 	const unsigned int fault = IS_ENABLED(CONFIG_SCALESWAP_FAULT) ? BIT(SSW_MECH_FAULT) : 0;
 	const unsigned int evict = IS_ENABLED(CONFIG_SCALESWAP_EVICTOR) ? BIT(SSW_MECH_EVICT) : 0;
 	const unsigned int zbatch = IS_ENABLED(CONFIG_SCALESWAP_ZBATCH) ? BIT(SSW_MECH_ZBATCH) : 0;
+	const unsigned int defrag = IS_ENABLED(CONFIG_SCALESWAP_DEFRAG) ? BIT(SSW_MECH_DEFRAG) : 0;
 	unsigned int mechs;
 	int i;
 
@@ -319,7 +320,9 @@ static void ssw_test_parse_boot(struct kunit *test)
 				    want[i].arg);
 	}
 	ssw_parse_boot("on", &mechs, false);
-	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | lru | evict | fault | zbatch);
+	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | lru | evict | fault | zbatch | defrag);
+	ssw_parse_boot("defrag", &mechs, false);
+	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | defrag);
 	ssw_parse_boot("zbatch", &mechs, false);
 	KUNIT_EXPECT_EQ(test, mechs, BIT(SSW_MECH_CORE) | zbatch);
 	ssw_parse_boot("fault", &mechs, false);

@@ -15,6 +15,7 @@
 #include <linux/swapops.h>
 
 #include "../internal.h"
+#include "../move.h"
 
 #define W_NONE		SSW_WORD_FREE
 #define W_CACHE		SSW_WORD_CACHE
@@ -25,6 +26,7 @@
 #define W_SHARED(n)	((u64)SSW_KIND_SHARED << SSW_WORD_KIND_SHIFT | \
 			 (u64)(n) << SSW_WORD_DATA_SHIFT)
 #define W_PAIR		(W_EXCL | SSW_WORD_PAIR)
+#define W_MOVING	(W_EXCL | SSW_WORD_MOVING)
 #define W_ILLEGAL	~0ULL
 
 enum ssw_test_op {
@@ -34,6 +36,7 @@ enum ssw_test_op {
 	OP_PUT,
 	OP_CACHE,
 	OP_UNCACHE,
+	OP_TAG,
 };
 
 static int ssw_test_apply(enum ssw_test_op op, u64 old, u64 *new)
@@ -51,6 +54,8 @@ static int ssw_test_apply(enum ssw_test_op op, u64 old, u64 *new)
 		return ssw_word_cache(old, new);
 	case OP_UNCACHE:
 		return ssw_word_uncache(old, new);
+	case OP_TAG:
+		return ssw_word_tag(old, new);
 	}
 	return -EOPNOTSUPP;
 }
@@ -59,10 +64,10 @@ static int ssw_test_apply(enum ssw_test_op op, u64 old, u64 *new)
 static void ssw_test_word_transitions(struct kunit *test)
 {
 	static const enum ssw_test_op ops[] = {
-		OP_DUP_ONE, OP_DUP_EXCL, OP_DUP_SHMEM, OP_PUT, OP_CACHE, OP_UNCACHE,
+		OP_DUP_ONE, OP_DUP_EXCL, OP_DUP_SHMEM, OP_PUT, OP_CACHE, OP_UNCACHE, OP_TAG,
 	};
 	const u64 max = W_SHARED(SSW_WORD_COUNT_MAX);
-	const u64 excl = W_EXCL, pair = W_PAIR, c = W_CACHE;
+	const u64 excl = W_EXCL, pair = W_PAIR, c = W_CACHE, moving = W_MOVING;
 	const struct {
 		u64 old;
 		struct {
@@ -71,37 +76,42 @@ static void ssw_test_word_transitions(struct kunit *test)
 		} next[ARRAY_SIZE(ops)];
 	} table[] = {
 		{ W_NONE, { { -ENOENT }, { -ENOENT }, { -ENOENT },
-			    { -ENOENT }, { -ENOENT }, { -ENOENT } } },
+			    { -ENOENT }, { -ENOENT }, { -ENOENT }, { -ENOENT } } },
 		{ W_CACHE, { { 0, W_SHARED(1) | c }, { 0, excl | c }, { 0, W_SHMEM | c },
-			     { -ENOENT }, { -EEXIST }, { 0, W_FREEING } } },
+			     { -ENOENT }, { -EEXIST }, { 0, W_FREEING }, { -EEXIST } } },
 		{ W_FREEING, { { -ENOENT }, { -ENOENT }, { -ENOENT },
-			       { -ENOENT }, { -ENOENT }, { -ENOENT } } },
+			       { -ENOENT }, { -ENOENT }, { -ENOENT }, { -ENOENT } } },
 		{ W_BAD, { { -ENOENT }, { -ENOENT }, { -ENOENT },
-			   { -ENOENT }, { -ENOENT }, { -ENOENT } } },
+			   { -ENOENT }, { -ENOENT }, { -ENOENT }, { -ENOENT } } },
 		{ excl, { { 0, pair }, { 0, pair }, { -EINVAL },
-			  { 0, W_FREEING }, { 0, excl | c }, { -ENOENT } } },
+			  { 0, W_FREEING }, { 0, excl | c }, { -ENOENT }, { 0, moving } } },
 		{ excl | c, { { 0, pair | c }, { 0, pair | c }, { -EINVAL },
-			      { 0, c }, { -EEXIST }, { 0, excl } } },
+			      { 0, c }, { -EEXIST }, { 0, excl }, { -EEXIST } } },
+		/* Whatever is done to a slot that is to be moved takes the tag away. */
+		{ moving, { { 0, pair }, { 0, pair }, { -EINVAL },
+			    { 0, W_FREEING }, { 0, excl | c }, { -ENOENT }, { 0, moving } } },
 		{ pair, { { 0, W_SHARED(3) }, { 0, W_SHARED(3) }, { -EINVAL },
-			  { 0, excl }, { 0, pair | c }, { -ENOENT } } },
+			  { 0, excl }, { 0, pair | c }, { -ENOENT }, { -EMLINK } } },
 		{ pair | c, { { 0, W_SHARED(3) | c }, { 0, W_SHARED(3) | c }, { -EINVAL },
-			      { 0, excl | c }, { -EEXIST }, { 0, pair } } },
+			      { 0, excl | c }, { -EEXIST }, { 0, pair }, { -EEXIST } } },
 		{ W_SHARED(1), { { 0, W_SHARED(2) }, { 0, W_SHARED(2) }, { -EINVAL },
-				 { 0, W_FREEING }, { 0, W_SHARED(1) | c }, { -ENOENT } } },
+				 { 0, W_FREEING }, { 0, W_SHARED(1) | c }, { -ENOENT },
+				 { -ENOENT } } },
 		{ W_SHARED(1) | c, { { 0, W_SHARED(2) | c }, { 0, W_SHARED(2) | c }, { -EINVAL },
-				     { 0, c }, { -EEXIST }, { 0, W_SHARED(1) } } },
+				     { 0, c }, { -EEXIST }, { 0, W_SHARED(1) }, { -EEXIST } } },
 		{ W_SHARED(70000), { { 0, W_SHARED(70001) }, { 0, W_SHARED(70001) }, { -EINVAL },
 				     { 0, W_SHARED(69999) }, { 0, W_SHARED(70000) | c },
-				     { -ENOENT } } },
+				     { -ENOENT }, { -EMLINK } } },
 		{ W_SHARED(2) | c, { { 0, W_SHARED(3) | c }, { 0, W_SHARED(3) | c }, { -EINVAL },
-				     { 0, W_SHARED(1) | c }, { -EEXIST }, { 0, W_SHARED(2) } } },
+				     { 0, W_SHARED(1) | c }, { -EEXIST }, { 0, W_SHARED(2) },
+				     { -EEXIST } } },
 		{ max, { { -EOVERFLOW }, { -EOVERFLOW }, { -EINVAL },
 			 { 0, W_SHARED(SSW_WORD_COUNT_MAX - 1) }, { 0, max | c },
-			 { -ENOENT } } },
+			 { -ENOENT }, { -EMLINK } } },
 		{ W_SHMEM, { { -EINVAL }, { -EINVAL }, { -EINVAL },
-			     { 0, W_FREEING }, { 0, W_SHMEM | c }, { -ENOENT } } },
+			     { 0, W_FREEING }, { 0, W_SHMEM | c }, { -ENOENT }, { -ENOENT } } },
 		{ W_SHMEM | c, { { -EINVAL }, { -EINVAL }, { -EINVAL },
-				 { 0, c }, { -EEXIST }, { 0, W_SHMEM } } },
+				 { 0, c }, { -EEXIST }, { 0, W_SHMEM }, { -EEXIST } } },
 	};
 
 	for (int i = 0; i < ARRAY_SIZE(table); i++) {
@@ -133,7 +143,14 @@ static void ssw_test_word_excl(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, ssw_word_vpn(word), vpns[j]);
 			KUNIT_EXPECT_EQ(test, ssw_word_count(word), 1);
 
-			/* A pair has the same note. */
+			/* A slot that is to be moved has the same note, and so has a pair. */
+			word |= SSW_WORD_MOVING;
+			KUNIT_EXPECT_EQ(test, (int)ssw_word_kind(word), (int)SSW_KIND_EXCL);
+			KUNIT_EXPECT_EQ(test, ssw_word_mm(word), mms[i]);
+			KUNIT_EXPECT_EQ(test, ssw_word_vpn(word), vpns[j]);
+			KUNIT_EXPECT_EQ(test, ssw_word_count(word), 1);
+
+			word &= ~SSW_WORD_MOVING;
 			word |= SSW_WORD_PAIR;
 			KUNIT_EXPECT_EQ(test, (int)ssw_word_kind(word), (int)SSW_KIND_EXCL);
 			KUNIT_EXPECT_EQ(test, ssw_word_mm(word), mms[i]);
@@ -451,6 +468,166 @@ static void ssw_test_slots_discard(struct kunit *test)
 	}
 }
 
+/* Take slots for moves as move.c does. */
+static unsigned int ssw_test_alloc_moved(struct kunit *test, struct ssw_slots *slots,
+					 unsigned int nr, unsigned int *slot)
+{
+	struct ssw_table *table = ssw_table_alloc();
+	unsigned int got;
+
+	KUNIT_ASSERT_NOT_NULL(test, table);
+	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(slots));
+	got = ssw_cluster_alloc_moved(slots, nr, &table, slot);
+	ssw_token_release(slots);
+	ssw_table_free(table);
+	return got;
+}
+
+static bool ssw_test_hold(struct kunit *test, struct ssw_slots *slots, unsigned int slot,
+			  unsigned int cap)
+{
+	bool held;
+
+	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(slots));
+	held = ssw_cluster_hold(slots, ssw_slot_cluster(slots, slot), cap);
+	ssw_token_release(slots);
+	return held;
+}
+
+static void ssw_test_unhold(struct kunit *test, struct ssw_slots *slots, unsigned int slot)
+{
+	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(slots));
+	ssw_cluster_unhold(slots, ssw_slot_cluster(slots, slot));
+	ssw_token_release(slots);
+}
+
+/* Free slots that were allocated for moves. */
+static void ssw_test_free_moved(struct ssw_slots *slots, unsigned int slot, unsigned int nr)
+{
+	rcu_read_lock();
+	for (unsigned int i = 0; i < nr; i++)
+		ssw_slot_free(slots, slot + i);
+	ssw_cluster_freed(slots, ssw_slot_cluster(slots, slot), nr);
+	rcu_read_unlock();
+}
+
+/*
+ * Nothing is allocated from a held cluster, nor from the reserve, while there is anything else; and
+ * both are used before an area is full.
+ */
+static void ssw_test_slots_held(struct kunit *test)
+{
+	const unsigned int nr = 4 * SSW_CLUSTER_SLOTS;
+	struct ssw_slots *slots = ssw_test_space(test, nr, NULL, 0);
+	unsigned int slot, n, held;
+
+	/* As an area has it that is large enough; the first cluster has the header. */
+	slots->use_reserve = true;
+	ssw_slots_lists_init(slots);
+	KUNIT_ASSERT_NOT_NULL(test, slots->reserve);
+	KUNIT_EXPECT_EQ(test, slots->reserve->state, SSW_CL_RESERVE);
+	for (n = 0; n < 3 * SSW_CLUSTER_SLOTS - 1; n++) {
+		KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, slots, 0, &slot), (int)SSW_OK);
+		KUNIT_ASSERT_PTR_NE(test, ssw_slot_cluster(slots, slot), slots->reserve);
+	}
+	/* One is full but for ten slots; it can be held, if that is few enough. */
+	held = slots->reserve == &slots->cluster[1] ? 2 * SSW_CLUSTER_SLOTS : SSW_CLUSTER_SLOTS;
+	ssw_test_free(test, slots, held, SSW_CLUSTER_SLOTS - 10);
+	ssw_test_settle(test, slots);
+	KUNIT_EXPECT_FALSE(test, ssw_test_hold(test, slots, held, 9));
+	KUNIT_EXPECT_FALSE(test, ssw_test_hold(test, slots, 0, SSW_CLUSTER_SLOTS));
+	KUNIT_EXPECT_TRUE(test, ssw_test_hold(test, slots, held, 10));
+	KUNIT_EXPECT_FALSE(test, ssw_test_hold(test, slots, held, 10));
+	ssw_test_free(test, slots, 1, 20);
+	ssw_test_settle(test, slots);
+	for (n = 0; n < 20; n++) {
+		KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, slots, 0, &slot), (int)SSW_OK);
+		KUNIT_ASSERT_LT(test, slot, 21);
+	}
+	/* Now there is nothing else. */
+	for (; n < 20 + 2 * SSW_CLUSTER_SLOTS - 10; n++)
+		KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, slots, 0, &slot), (int)SSW_OK);
+	KUNIT_EXPECT_EQ(test, (int)ssw_test_alloc(test, slots, 0, &slot), (int)SSW_FULL);
+	KUNIT_EXPECT_NULL(test, slots->reserve);
+	KUNIT_EXPECT_TRUE(test, list_empty(&slots->held));
+	/* It was given back already. */
+	ssw_test_unhold(test, slots, held);
+	KUNIT_EXPECT_EQ(test, ssw_slot_cluster(slots, held)->state, SSW_CL_FULL);
+	for (slot = 1; slot < nr; slot++)
+		ssw_test_free(test, slots, slot, 1);
+	ssw_test_settle(test, slots);
+	/* The next cluster that has become empty is the reserve. */
+	KUNIT_EXPECT_NOT_NULL(test, slots->reserve);
+	KUNIT_EXPECT_EQ(test, slots->nr_tables, 0);
+}
+
+/* What is moved gets slots in a row, of a cluster that nothing else is allocated from. */
+static void ssw_test_slots_moved(struct kunit *test)
+{
+	const unsigned int nr = 3 * SSW_CLUSTER_SLOTS;
+	struct ssw_slots *slots = ssw_test_space(test, nr, NULL, 0);
+	unsigned int at, slot, first, got = 0;
+
+	KUNIT_ASSERT_EQ(test, ssw_test_alloc_moved(test, slots, 100, &first), 100);
+	KUNIT_EXPECT_EQ(test, first % SSW_CLUSTER_SLOTS, 0);
+	KUNIT_EXPECT_NE(test, first, 0);
+	for (slot = first; slot < first + 100; slot++)
+		KUNIT_ASSERT_EQ(test, ssw_test_read(slots, slot), SSW_WORD_FREEING);
+	KUNIT_ASSERT_EQ(test, (int)ssw_test_alloc(test, slots, 0, &slot), (int)SSW_OK);
+	KUNIT_EXPECT_NE(test, slot / SSW_CLUSTER_SLOTS, first / SSW_CLUSTER_SLOTS);
+	ssw_test_free(test, slots, slot, 1);
+	KUNIT_ASSERT_EQ(test, ssw_test_alloc_moved(test, slots, 1, &at), 1);
+	KUNIT_EXPECT_EQ(test, at, first + 100);
+	/* The rest of the cluster, then another one */
+	KUNIT_ASSERT_EQ(test, ssw_test_alloc_moved(test, slots, 500, &at),
+			SSW_CLUSTER_SLOTS - 101);
+	KUNIT_EXPECT_EQ(test, at, first + 101);
+	KUNIT_EXPECT_EQ(test, ssw_slot_cluster(slots, first)->state, SSW_CL_FULL);
+	ssw_test_free_moved(slots, first, SSW_CLUSTER_SLOTS);
+	ssw_test_settle(test, slots);
+	/* One that is empty again stays for the next moves, until it is given back. */
+	KUNIT_ASSERT_EQ(test, ssw_test_alloc_moved(test, slots, 3, &at), 3);
+	ssw_test_free_moved(slots, at, 3);
+	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(slots));
+	ssw_drain(slots, NULL, SSW_BY_HOLDER);
+	KUNIT_EXPECT_EQ(test, ssw_slot_cluster(slots, at)->state, SSW_CL_HELD);
+	ssw_cluster_end_moves(slots);
+	ssw_token_release(slots);
+	KUNIT_EXPECT_EQ(test, ssw_slot_cluster(slots, at)->state, SSW_CL_FREE);
+	KUNIT_EXPECT_TRUE(test, list_empty(&slots->held));
+	/* None with bad slots, none of a closed area */
+	while (ssw_test_alloc(test, slots, 9, &slot) == SSW_OK)
+		got++;
+	KUNIT_EXPECT_EQ(test, got, 2);
+	KUNIT_EXPECT_EQ(test, ssw_test_alloc_moved(test, slots, 8, &at), 0);
+	ssw_test_free(test, slots, SSW_CLUSTER_SLOTS, 2 * SSW_CLUSTER_SLOTS);
+	ssw_test_settle(test, slots);
+	slots->closed = true;
+	KUNIT_EXPECT_EQ(test, ssw_test_alloc_moved(test, slots, 8, &at), 0);
+}
+
+/* What a page table entry says beside the slot goes along. */
+static void ssw_test_pte_moved(struct kunit *test)
+{
+	const swp_entry_t from = swp_entry(3, 1000), to = swp_entry(5, 77);
+
+	for (int bits = 0; bits < 8; bits++) {
+		pte_t pte = swp_entry_to_pte(from), new;
+
+		if (bits & 1)
+			pte = pte_swp_mkexclusive(pte);
+		if (bits & 2)
+			pte = pte_swp_mksoft_dirty(pte);
+		if (bits & 4)
+			pte = pte_swp_mkuffd_wp(pte);
+		new = ssw_pte_moved(pte, to);
+		KUNIT_EXPECT_EQ(test, pte_to_swp_entry(new).val, to.val);
+		KUNIT_EXPECT_EQ(test, !!pte_swp_exclusive(new), !!(bits & 1));
+		KUNIT_EXPECT_EQ(test, pte_swp_soft_dirty(new), pte_swp_soft_dirty(pte));
+		KUNIT_EXPECT_EQ(test, pte_swp_uffd_wp(new), pte_swp_uffd_wp(pte));
+	}
+}
+
 /* Requests are served in the order in which they were queued, a batch at a time. */
 static void ssw_test_queue_order(struct kunit *test)
 {
@@ -597,6 +774,9 @@ static struct kunit_case ssw_slots_test_cases[] = {
 	KUNIT_CASE(ssw_test_slots_shadow),
 	KUNIT_CASE(ssw_test_slots_closed),
 	KUNIT_CASE(ssw_test_slots_discard),
+	KUNIT_CASE(ssw_test_slots_held),
+	KUNIT_CASE(ssw_test_slots_moved),
+	KUNIT_CASE(ssw_test_pte_moved),
 	KUNIT_CASE(ssw_test_queue_order),
 	KUNIT_CASE(ssw_test_slots_memory),
 	KUNIT_CASE(ssw_test_memcg_moved),

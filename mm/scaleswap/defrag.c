@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: which clusters to empty.
+ */
+#define pr_fmt(fmt) "scaleswap: " fmt
+
+#include <linux/init.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+#include "internal.h"
+#include "move.h"
+
+#include <trace/events/scaleswap.h>
+
+/* A cluster with at most so many slots in use is sparse: half of them. */
+#define SSW_SPARSE		(SSW_CLUSTER_SLOTS / 2)
+
+bool ssw_defrag_on __ro_after_init;
+
+/* Slots that are moved at a time */
+unsigned int ssw_move_batch = SSW_MOVE_BATCH;
+
+/* One mover a machine: tags are not one mover's or another's. */
+static DEFINE_MUTEX(ssw_move_mutex);
+
+/**
+ * struct ssw_pick - a cluster that could be emptied
+ * @cluster: its number
+ * @used: its slots in use
+ */
+struct ssw_pick {
+	unsigned int cluster;
+	unsigned int used;
+};
+
+static int ssw_pick_cmp(const void *a, const void *b)
+{
+	const struct ssw_pick *x = a, *y = b;
+
+	return (int)x->used - (int)y->used;
+}
+
+/* See if a slot keeps its cluster from being emptied. Return the reason, or SSW_MOVE_MOVED. */
+static enum ssw_stat_item ssw_slot_stays(u64 word)
+{
+	u64 new;
+
+	switch (ssw_word_tag(word, &new)) {
+	case 0:
+		return SSW_MOVE_MOVED;
+	case -EEXIST:
+		return SSW_MOVE_CACHED;
+	default:
+		break;
+	}
+	switch (ssw_word_kind(word)) {
+	case SSW_KIND_EXCL:
+	case SSW_KIND_SHARED:
+		return SSW_MOVE_SHARED;
+	case SSW_KIND_SHMEM:
+		return SSW_MOVE_SHMEM;
+	default:
+		/* Free, bad, or about to be free */
+		return SSW_MOVE_MOVED;
+	}
+}
+
+/*
+ * Look through a sparse cluster. What only the swap cache has is freed, which is cheapest. Return
+ * how many slots are to be moved; 0 if there are none, or one has to stay: then there is nothing
+ * to be gained.
+ */
+static unsigned int ssw_cluster_to_move(struct ssw_area *area, struct ssw_cluster *ci)
+{
+	unsigned int base = (ci - area->slots->cluster) << SSW_CLUSTER_SHIFT;
+	unsigned int nr = 0, stay = 0;
+
+	for (unsigned int at = 0; at < SSW_CLUSTER_SLOTS; at++) {
+		enum ssw_stat_item why;
+		u64 word;
+
+		rcu_read_lock();
+		word = ssw_slot_read(area->slots, base + at);
+		rcu_read_unlock();
+		if (word == SSW_WORD_CACHE) {
+			int freed = swap_area_reclaim(area->si, base + at);
+
+			if (freed > 0) {
+				ssw_stat_add(SSW_MOVE_CACHE_FREED, freed);
+				continue;
+			}
+		}
+		why = ssw_slot_stays(word);
+		if (why != SSW_MOVE_MOVED) {
+			ssw_stat_add(why, 1);
+			trace_scaleswap_move_skip(area->si->type, base + at, why);
+			stay++;
+		} else if (ssw_word_count(word)) {
+			nr++;
+		}
+	}
+	return stay ? 0 : nr;
+}
+
+/* How many clusters are free if the first of some are emptied that have so many slots in use. */
+static unsigned int ssw_gain(unsigned int clusters, unsigned long used)
+{
+	return clusters - min_t(unsigned long, clusters, DIV_ROUND_UP(used, SSW_CLUSTER_SLOTS));
+}
+
+/* Pick clusters to empty, the cheapest first, as long as a cluster is gained. Return how many. */
+static unsigned int ssw_pick(struct ssw_area *area, struct ssw_pick *pick)
+{
+	struct ssw_slots *slots = area->slots;
+	unsigned long used = 0;
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < slots->nr_clusters; i++) {
+		struct ssw_cluster *ci = &slots->cluster[i];
+		unsigned int in_use = atomic_read(&ci->used);
+
+		cond_resched();
+		if (!in_use || in_use > SSW_SPARSE || signal_pending(current))
+			continue;
+		in_use = ssw_cluster_to_move(area, ci);
+		if (!in_use)
+			continue;
+		pick[nr].cluster = i;
+		pick[nr++].used = in_use;
+		used += in_use;
+	}
+	sort(pick, nr, sizeof(*pick), ssw_pick_cmp, NULL);
+	while (nr && ssw_gain(nr - 1, used - pick[nr - 1].used) >= ssw_gain(nr, used))
+		used -= pick[--nr].used;
+	return nr;
+}
+
+/* Have clusters that were full, and have free slots now, on lists, from which they can be taken. */
+static void ssw_drain_all(struct ssw_slots *slots)
+{
+	unsigned int nr;
+
+	do {
+		ssw_token_get(slots);
+		nr = ssw_drain(slots, NULL, SSW_BY_HOLDER);
+		ssw_token_release(slots);
+		cond_resched();
+	} while (nr);
+}
+
+/* Empty what is sparse. The area's si->users and the mutex are held. */
+static int ssw_compact_area(struct ssw_area *area)
+{
+	struct ssw_slots *slots = area->slots;
+	struct ssw_pick *pick;
+	struct ssw_mover *m;
+	unsigned int nr;
+	int err = 0, ended;
+
+	pick = kvmalloc_array(slots->nr_clusters, sizeof(*pick), GFP_KERNEL);
+	m = ssw_mover_alloc(area, READ_ONCE(ssw_move_batch));
+	if (!pick || !m) {
+		err = -ENOMEM;
+		goto out;
+	}
+	ssw_drain_all(slots);
+	nr = ssw_pick(area, pick);
+	for (unsigned int i = 0; i < nr && !err; i++) {
+		err = ssw_move_cluster(m, &slots->cluster[pick[i].cluster], SSW_SPARSE);
+		if (!err && signal_pending(current))
+			err = -ERESTARTSYS;
+		cond_resched();
+	}
+	ended = ssw_move_flush(m);
+	if (!err)
+		err = ended;
+	ssw_token_get(slots);
+	ssw_cluster_end_moves(slots);
+	ssw_token_release(slots);
+	if (!err && signal_pending(current))
+		err = -ERESTARTSYS;
+	/* swapoff does the rest. */
+	if (READ_ONCE(slots->closed))
+		err = -EBUSY;
+out:
+	ssw_mover_free(m);
+	kvfree(pick);
+	return err;
+}
+
+/**
+ * ssw_compact - move what is in an area's sparse clusters together
+ * @area: the area; the caller holds a kernfs active reference on it
+ *
+ * A cluster is sparse if at most half of its slots are in use. Those are picked, the cheapest
+ * first, whose emptying gains clusters.
+ *
+ * Context: process context, sleeps. Waits for another call, and for the device.
+ * Return: 0, also if there was nothing to move; -EOPNOTSUPP if the area's slots cannot be moved;
+ * -EBUSY if it is being turned off; -ENOSPC if there was no empty cluster to begin with; -ENOMEM;
+ * -ERESTARTSYS if there is a signal. What was moved until then stays moved.
+ */
+int ssw_compact(struct ssw_area *area)
+{
+	int err;
+
+	if (!ssw_defrag_on || !area->slots || area->fs_ops)
+		return -EOPNOTSUPP;
+	if (!percpu_ref_tryget_live(&area->si->users))
+		return -EBUSY;
+	err = mutex_lock_interruptible(&ssw_move_mutex) ? -ERESTARTSYS : 0;
+	if (!err) {
+		err = READ_ONCE(area->slots->closed) ? -EBUSY : ssw_compact_area(area);
+		mutex_unlock(&ssw_move_mutex);
+	}
+	percpu_ref_put(&area->si->users);
+	return err;
+}
+
+/**
+ * ssw_clusters_count - count the clusters that are empty, and those that are sparse
+ * @slots: the slots of an area
+ * @empty: set to how many have no slot in use, but some that can be
+ * @sparse: set to how many have few slots in use, at most half
+ *
+ * Context: any in which @slots cannot go away. Both may be off while slots are allocated.
+ */
+void ssw_clusters_count(const struct ssw_slots *slots, unsigned int *empty, unsigned int *sparse)
+{
+	*empty = 0;
+	*sparse = 0;
+	for (unsigned int i = 0; i < slots->nr_clusters; i++) {
+		const struct ssw_cluster *ci = &slots->cluster[i];
+		unsigned int used = atomic_read(&ci->used);
+
+		*empty += !used && ci->nr_bad < SSW_CLUSTER_SLOTS;
+		*sparse += used && used <= SSW_SPARSE;
+	}
+}
+
+/**
+ * ssw_frag_index - say how much of an area's free space is in clusters that are in use
+ * @area: a per-core area
+ *
+ * Context: any in which @area cannot go away.
+ * Return: thousandths; 0 if all free slots are in empty clusters, 1000 if none are.
+ */
+unsigned int ssw_frag_index(const struct ssw_area *area)
+{
+	unsigned int pages = READ_ONCE(area->si->pages);
+	unsigned long unused = pages - ssw_area_used(area);
+	unsigned int empty, sparse;
+	u64 whole;
+
+	ssw_clusters_count(area->slots, &empty, &sparse);
+	/* A cluster with bad slots has fewer. */
+	whole = min((u64)empty * SSW_CLUSTER_SLOTS, (u64)unused);
+	return unused ? 1000 - div64_ul(whole * 1000, unused) : 0;
+}
+
+/* After core.c has said that ScaleSwap is on, before an area is. */
+static int __init ssw_defrag_init(void)
+{
+	int err;
+
+	if (!ssw_boot_has(SSW_MECH_DEFRAG) || !scaleswap_on())
+		return 0;
+	err = ssw_move_init();
+	if (err)
+		pr_err("no memory: swap space in use is not defragmented\n");
+	ssw_defrag_on = !err;
+	return err;
+}
+fs_initcall(ssw_defrag_init);

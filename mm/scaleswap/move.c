@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ScaleSwap: moving slots while they are in use.
+ */
+
+/**
+ * DOC: Moving a slot
+ *
+ * VSwap moves swapped pages on the device, with a map from slots to page table entries. Here the
+ * word of a slot has that, as a hint (slot.h).
+ *
+ * A mover tags slots (SSW_WORD_MOVING), gets slots elsewhere, copies what the tagged ones hold, and
+ * then looks at each one's page table entry under its lock. If that refers to the slot, and the
+ * word has kept its tag, the mover claims the slot by one compare-and-exchange, has the entry refer
+ * to the new slot, and frees the old one. Everything else that uses a slot drops the tag, so it
+ * wins and never waits for a mover: a fault, readahead, fork, munmap, writeback of zswap.
+ *
+ * Why that is right:
+ *
+ * 1. What a slot holds changes only while it is in the swap cache, or free. So a slot that has kept
+ *    its tag holds what the mover has copied, also if the mover has read it in between changes: then
+ *    the tag is gone.
+ * 2. The entry refers to the slot, and the word counts one reference. So there is no other one,
+ *    whatever the note says: fork() adds one under the lock that is held.
+ * 3. From the claim on the old slot is SSW_KIND_FREEING, as the new one has been. Every other
+ *    operation is refused there. A thread that has read the page table before finds this out, waits
+ *    for the lock, and finds another entry.
+ * 4. The new slot comes into use before its entry refers to it, and both while the lock is held.
+ * 5. A note that is wrong costs a look. mremap() and UFFDIO_MOVE have left it behind; such slots
+ *    stay where they are.
+ *
+ * A batch is moved at a time: its pages are read by one bio for each run of neighbours, and written
+ * by one bio for each run of new slots. Both have the idle priority. No mm is held meanwhile.
+ *
+ * Order of locks: ssw_move_mutex, mmap_lock (tried for only), page table, tree of zswap.
+ */
+#define pr_fmt(fmt) "scaleswap: " fmt
+
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/delay.h>
+#include <linux/hugetlb.h>
+#include <linux/ioprio.h>
+#include <linux/mm.h>
+#include <linux/oom.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+#include <linux/zswap.h>
+
+#include "../internal.h"
+#include "../swap.h"
+#include "internal.h"
+#include "move.h"
+
+#include <trace/events/scaleswap.h>
+
+/* How often to try for the lock of an mm whose lock another thread holds for writing */
+#define SSW_MOVE_TRIES		3
+
+/**
+ * struct ssw_move_bio - a bio for slots of a batch
+ * @m: the batch
+ * @first: the first of them
+ * @nr: how many
+ * @bio: the bio
+ */
+struct ssw_move_bio {
+	struct ssw_mover *m;
+	unsigned int first;
+	unsigned int nr;
+	struct bio bio;
+};
+
+static struct bio_set ssw_move_bios;
+
+/**
+ * ssw_move_init - prepare to move slots
+ *
+ * Context: boot.
+ * Return: 0 or -ENOMEM.
+ */
+int __init ssw_move_init(void)
+{
+	return bioset_init(&ssw_move_bios, 2, offsetof(struct ssw_move_bio, bio),
+			   BIOSET_NEED_BVECS);
+}
+
+/**
+ * ssw_mover_free - free a mover
+ * @m: the mover, without a batch; or NULL
+ *
+ * Context: process context.
+ */
+void ssw_mover_free(struct ssw_mover *m)
+{
+	if (!m)
+		return;
+	for (unsigned int i = 0; i < m->batch && m->folio[i]; i++) {
+		m->folio[i]->swap.val = 0;
+		folio_put(m->folio[i]);
+	}
+	ssw_table_free(m->table);
+	kvfree(m);
+}
+
+/**
+ * ssw_mover_alloc - have what it takes to move slots
+ * @area: a per-core area, whose si->users is held
+ * @batch: most slots at a time, from SSW_MOVE_BATCH_MIN to SSW_MOVE_BATCH_MAX
+ *
+ * Context: process context, sleeps.
+ * Return: the mover, or NULL if there is no memory.
+ */
+struct ssw_mover *ssw_mover_alloc(struct ssw_area *area, unsigned int batch)
+{
+	struct ssw_mover *m = kvzalloc(sizeof(*m), GFP_KERNEL);
+
+	if (!m)
+		return NULL;
+	m->area = area;
+	m->batch = batch;
+	init_completion(&m->done);
+	for (unsigned int i = 0; i < batch; i++) {
+		m->folio[i] = folio_alloc(GFP_KERNEL, 0);
+		if (!m->folio[i]) {
+			ssw_mover_free(m);
+			return NULL;
+		}
+	}
+	return m;
+}
+
+static swp_entry_t ssw_move_entry(const struct ssw_mover *m, unsigned int slot)
+{
+	return swp_entry(m->area->si->type, slot);
+}
+
+static unsigned long ssw_move_addr(const struct ssw_move *mv)
+{
+	return ssw_word_vpn(mv->word) << PAGE_SHIFT;
+}
+
+static void ssw_move_skip(struct ssw_mover *m, struct ssw_move *mv, enum ssw_stat_item reason)
+{
+	mv->state = SSW_MOVE_SKIPPED;
+	ssw_stat_add(reason, 1);
+	trace_scaleswap_move_skip(m->area->si->type, mv->from, reason);
+}
+
+/* --- places ------------------------------------------------------------------- */
+
+static enum ssw_move_kind ssw_move_find(const struct ssw_mover *m, unsigned int slot)
+{
+	if (test_bit(slot, m->area->si->zeromap))
+		return SSW_MOVE_ZERO;
+	if (!zswap_never_enabled() && scaleswap_zswap_has(ssw_move_entry(m, slot)))
+		return SSW_MOVE_ZSWAP;
+	return SSW_MOVE_DATA;
+}
+
+/* By kind, so that what is written is in a row; then by mm and address, as words compare. */
+static int ssw_move_cmp(const void *a, const void *b)
+{
+	const struct ssw_move *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind - y->kind;
+	return x->word < y->word ? -1 : x->word > y->word;
+}
+
+/* Find a place for each slot. What it holds cannot change without its tag being dropped. */
+static void ssw_moves_place(struct ssw_mover *m)
+{
+	struct ssw_slots *slots = m->area->slots;
+	unsigned int at = 0;
+
+	for (unsigned int i = 0; i < m->nr; i++)
+		m->move[i].kind = ssw_move_find(m, m->move[i].from);
+	sort(m->move, m->nr, sizeof(*m->move), ssw_move_cmp, NULL);
+	while (at < m->nr) {
+		unsigned int slot, got;
+
+		/* Without one, what has no table stays as it is. */
+		if (!m->table)
+			m->table = ssw_table_alloc();
+		ssw_token_get(slots);
+		got = ssw_cluster_alloc_moved(slots, m->nr - at, &m->table, &slot);
+		ssw_token_release(slots);
+		if (!got)
+			break;
+		ssw_nr_swap_add(-(long)got);
+		while (got--)
+			m->move[at++].to = slot++;
+	}
+	while (at < m->nr)
+		ssw_move_skip(m, &m->move[at++], SSW_MOVE_NO_SLOT);
+}
+
+/* What needs no device gets what its new slot has to have. */
+static void ssw_moves_prepare(struct ssw_mover *m)
+{
+	for (unsigned int i = 0; i < m->nr; i++) {
+		struct ssw_move *mv = &m->move[i];
+
+		if (mv->state != SSW_MOVE_READY)
+			continue;
+		if (mv->kind == SSW_MOVE_ZERO)
+			set_bit(mv->to, m->area->si->zeromap);
+		else if (mv->kind == SSW_MOVE_ZSWAP &&
+			 scaleswap_zswap_reserve(ssw_move_entry(m, mv->to)))
+			ssw_move_skip(m, mv, SSW_MOVE_NO_MEMORY);
+	}
+}
+
+/* --- I/O ---------------------------------------------------------------------- */
+
+static void ssw_move_put(struct ssw_mover *m)
+{
+	if (atomic_dec_and_test(&m->pending))
+		complete(&m->done);
+}
+
+static void ssw_move_bio_end(struct bio *bio)
+{
+	struct ssw_move_bio *b = container_of(bio, struct ssw_move_bio, bio);
+	struct ssw_mover *m = b->m;
+
+	if (unlikely(bio->bi_status)) {
+		for (unsigned int i = 0; i < b->nr; i++)
+			WRITE_ONCE(m->move[b->first + i].state, SSW_MOVE_FAILED);
+	}
+	bio_put(bio);
+	ssw_move_put(m);
+}
+
+static struct ssw_move_bio *ssw_move_bio_alloc(struct ssw_mover *m, blk_opf_t opf,
+					       unsigned int first, sector_t sector)
+{
+	struct ssw_move_bio *b;
+	struct bio *bio;
+
+	/* The pool always has one in the end: the others are under way. */
+	bio = bio_alloc_bioset(m->area->si->bdev,
+			       min(m->nr - first, (unsigned int)BIO_MAX_VECS),
+			       opf | REQ_BACKGROUND, GFP_NOIO, &ssw_move_bios);
+	bio->bi_iter.bi_sector = sector;
+	bio->bi_end_io = ssw_move_bio_end;
+	bio->bi_ioprio = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0);
+	b = container_of(bio, struct ssw_move_bio, bio);
+	b->m = m;
+	b->first = first;
+	b->nr = 0;
+	atomic_inc(&m->pending);
+	return b;
+}
+
+/* Read or write the slots in a state, in runs or one by one, and wait for that. */
+static void ssw_moves_io(struct ssw_mover *m, enum req_op op, enum ssw_move_state which)
+{
+	unsigned int max = which == SSW_MOVE_FAILED ? 1 : BIO_MAX_VECS;
+	struct ssw_move_bio *b = NULL;
+	struct blk_plug plug;
+	unsigned int nr = 0;
+
+	atomic_set(&m->pending, 1);
+	reinit_completion(&m->done);
+	blk_start_plug(&plug);
+	for (unsigned int i = 0; i < m->nr; i++) {
+		struct ssw_move *mv = &m->move[i];
+		struct folio *folio = m->folio[i];
+		sector_t sector;
+
+		if (mv->kind != SSW_MOVE_DATA || READ_ONCE(mv->state) != which)
+			continue;
+		mv->state = SSW_MOVE_READY;
+		folio->swap = ssw_move_entry(m, op == REQ_OP_READ ? mv->from : mv->to);
+		sector = swap_folio_sector(folio);
+		if (b && (b->nr == max || b->first + b->nr != i ||
+			  bio_end_sector(&b->bio) != sector)) {
+			submit_bio(&b->bio);
+			b = NULL;
+		}
+		if (!b)
+			b = ssw_move_bio_alloc(m, op, i, sector);
+		bio_add_folio_nofail(&b->bio, folio, PAGE_SIZE, 0);
+		b->nr++;
+		nr++;
+	}
+	if (b)
+		submit_bio(&b->bio);
+	blk_finish_plug(&plug);
+	ssw_move_put(m);
+	wait_for_completion_io(&m->done);
+	ssw_stat_add(op == REQ_OP_READ ? SSW_MOVE_READ : SSW_MOVE_WRITTEN, nr << PAGE_SHIFT);
+}
+
+/* The same, and what fails once more by itself: mostly only one page of a bio is bad. */
+static void ssw_moves_do(struct ssw_mover *m, enum req_op op, enum ssw_stat_item reason)
+{
+	bool failed = false;
+
+	ssw_moves_io(m, op, SSW_MOVE_READY);
+	for (unsigned int i = 0; i < m->nr && !failed; i++)
+		failed = m->move[i].state == SSW_MOVE_FAILED;
+	if (likely(!failed))
+		return;
+	ssw_moves_io(m, op, SSW_MOVE_FAILED);
+	for (unsigned int i = 0; i < m->nr; i++) {
+		if (m->move[i].state == SSW_MOVE_FAILED)
+			ssw_move_skip(m, &m->move[i], reason);
+	}
+}
+
+/* --- commit ------------------------------------------------------------------- */
+
+/* Move what belongs to a slot but its data. Both slots are the caller's. */
+static void ssw_move_rest(struct ssw_mover *m, const struct ssw_move *mv)
+{
+	struct ssw_table *from = ssw_slot_table(m->area->slots, mv->from);
+	struct ssw_table *to = ssw_slot_table(m->area->slots, mv->to);
+	unsigned int i = mv->from % SSW_CLUSTER_SLOTS, j = mv->to % SSW_CLUSTER_SLOTS;
+
+#ifdef CONFIG_MEMCG
+	WRITE_ONCE(to->memcg[j], xchg(&from->memcg[i], 0));
+#endif
+	/* A shadow, or nothing: the slot is not in the swap cache. */
+	if (from->cache[i]) {
+		WRITE_ONCE(to->cache[j], from->cache[i]);
+		WRITE_ONCE(from->cache[i], NULL);
+	}
+	if (mv->kind == SSW_MOVE_ZSWAP)
+		scaleswap_zswap_move(ssw_move_entry(m, mv->from), ssw_move_entry(m, mv->to));
+}
+
+/* Have a page table entry, which is locked, refer to the new slot. */
+static void ssw_move_commit(struct ssw_mover *m, struct mm_struct *mm, unsigned long addr,
+			    pte_t *ptep, struct ssw_move *mv)
+{
+	struct ssw_slots *slots = m->area->slots;
+	pte_t old = ptep_get(ptep);
+
+	if (!is_swap_pte(old) || pte_to_swp_entry(old).val != ssw_move_entry(m, mv->from).val) {
+		ssw_move_skip(m, mv, SSW_MOVE_STALE);
+		return;
+	}
+	rcu_read_lock();
+	if (!ssw_slot_claim(slots, mv->from, mv->word)) {
+		rcu_read_unlock();
+		ssw_move_skip(m, mv, SSW_MOVE_RACED);
+		return;
+	}
+	ssw_move_rest(m, mv);
+	/* Barrier G. */
+	ssw_slot_arrive(slots, mv->to, mv->word & ~SSW_WORD_MOVING);
+	rcu_read_unlock();
+
+	set_pte_at(mm, addr, ptep, ssw_pte_moved(old, ssw_move_entry(m, mv->to)));
+	mv->state = SSW_MOVE_DONE;
+}
+
+/* Move slots of one mm, which is locked for reading. */
+static void ssw_moves_mm(struct ssw_mover *m, struct mm_struct *mm, unsigned int from,
+			 unsigned int to)
+{
+	while (from < to) {
+		unsigned long addr = ssw_move_addr(&m->move[from]), end;
+		struct vm_area_struct *vma = vma_lookup(mm, addr);
+		pte_t *start = NULL;
+		spinlock_t *ptl;
+		pmd_t *pmd;
+
+		if (m->move[from].state != SSW_MOVE_READY) {
+			from++;
+			continue;
+		}
+		/* The page tables of other mappings may have other leaves. */
+		if (vma && vma->anon_vma && !is_vm_hugetlb_page(vma)) {
+			pmd = mm_find_pmd(mm, addr);
+			if (pmd)
+				start = pte_offset_map_lock(mm, pmd, addr, &ptl);
+		}
+		if (!start) {
+			ssw_move_skip(m, &m->move[from++], SSW_MOVE_STALE);
+			continue;
+		}
+		end = pmd_addr_end(addr, vma->vm_end);
+		for (; from < to && ssw_move_addr(&m->move[from]) < end; from++) {
+			unsigned long at = ssw_move_addr(&m->move[from]);
+
+			if (m->move[from].state == SSW_MOVE_READY)
+				ssw_move_commit(m, mm, at, start + ((at - addr) >> PAGE_SHIFT),
+						&m->move[from]);
+		}
+		pte_unmap_unlock(start, ptl);
+	}
+}
+
+static void ssw_moves_skip(struct ssw_mover *m, unsigned int from, unsigned int to,
+			   enum ssw_stat_item reason)
+{
+	for (; from < to; from++) {
+		if (m->move[from].state == SSW_MOVE_READY)
+			ssw_move_skip(m, &m->move[from], reason);
+	}
+}
+
+/* Move slots of one kind and mm. Return false if another thread has the mm locked. */
+static bool ssw_moves_commit_mm(struct ssw_mover *m, unsigned int from, unsigned int to)
+{
+	struct mm_struct *mm = ssw_mm_get(ssw_word_mm(m->move[from].word));
+	bool locked = true;
+
+	if (!mm) {
+		ssw_moves_skip(m, from, to, SSW_MOVE_MM_GONE);
+		return true;
+	}
+	if (!mmap_read_trylock(mm)) {
+		locked = false;
+	} else {
+		if (check_stable_address_space(mm))
+			ssw_moves_skip(m, from, to, SSW_MOVE_MM_GONE);
+		else
+			ssw_moves_mm(m, mm, from, to);
+		mmap_read_unlock(mm);
+	}
+	/* The last reference: freeing all that it maps is not a mover's work. */
+	mmput_async(mm);
+	return locked;
+}
+
+static void ssw_moves_commit(struct ssw_mover *m)
+{
+	for (unsigned int tries = 0; tries < SSW_MOVE_TRIES; tries++) {
+		bool all = true;
+
+		for (unsigned int from = 0, to; from < m->nr; from = to) {
+			const struct ssw_move *mv = &m->move[from];
+			bool ready = false;
+
+			for (to = from; to < m->nr && m->move[to].kind == mv->kind &&
+			     ssw_word_mm(m->move[to].word) == ssw_word_mm(mv->word); to++)
+				ready |= m->move[to].state == SSW_MOVE_READY;
+			if (ready)
+				all &= ssw_moves_commit_mm(m, from, to);
+			cond_resched();
+		}
+		if (all)
+			return;
+		fsleep(1000);
+	}
+	ssw_moves_skip(m, 0, m->nr, SSW_MOVE_MM_BUSY);
+}
+
+/* Free the old slots of what was moved, and the new ones of what was not. */
+static void ssw_moves_release(struct ssw_mover *m)
+{
+	struct ssw_run run = { .nr = 0 };
+
+	rcu_read_lock();
+	for (unsigned int i = 0; i < m->nr; i++) {
+		struct ssw_move *mv = &m->move[i];
+
+		if (mv->state == SSW_MOVE_DONE) {
+			ssw_run_add(&run, ssw_move_entry(m, mv->from));
+			ssw_stat_add(SSW_MOVE_MOVED, 1);
+			if (mv->kind != SSW_MOVE_DATA)
+				ssw_stat_add(mv->kind == SSW_MOVE_ZERO ? SSW_MOVE_MOVED_ZERO :
+					     SSW_MOVE_MOVED_ZSWAP, 1);
+			trace_scaleswap_move(m->area->si->type, mv->from, mv->to, mv->kind);
+		} else if (mv->to) {
+			if (mv->kind == SSW_MOVE_ZSWAP)
+				scaleswap_zswap_unreserve(ssw_move_entry(m, mv->to));
+			ssw_run_add(&run, ssw_move_entry(m, mv->to));
+		}
+	}
+	ssw_run_flush(&run);
+	rcu_read_unlock();
+}
+
+/* Move a batch. Return 0, or -ENOSPC if there was no place for all of it. */
+static int ssw_moves(struct ssw_mover *m)
+{
+	unsigned int nr_data = 0;
+	int err = 0;
+
+	if (!m->nr)
+		return 0;
+	ssw_moves_place(m);
+	if (!m->move[m->nr - 1].to)
+		err = -ENOSPC;
+	ssw_moves_prepare(m);
+	while (nr_data < m->nr && m->move[nr_data].kind == SSW_MOVE_DATA && m->move[nr_data].to)
+		nr_data++;
+	if (nr_data) {
+		ssw_moves_do(m, REQ_OP_READ, SSW_MOVE_READ_ERROR);
+		ssw_moves_do(m, REQ_OP_WRITE, SSW_MOVE_WRITE_ERROR);
+	}
+	ssw_moves_commit(m);
+	ssw_moves_release(m);
+	m->nr = 0;
+	return err;
+}
+
+/* --- clusters ----------------------------------------------------------------- */
+
+/**
+ * ssw_move_flush - move what has been collected, and give back the clusters
+ * @m: the mover
+ *
+ * Context: process context, sleeps.
+ * Return: 0; -ENOSPC if there was no place for all of it.
+ */
+int ssw_move_flush(struct ssw_mover *m)
+{
+	struct ssw_slots *slots = m->area->slots;
+	int err = ssw_moves(m);
+
+	ssw_token_get(slots);
+	for (unsigned int i = 0; i < m->nr_held; i++) {
+		if (!atomic_read(&m->held[i]->used))
+			ssw_stat_add(SSW_MOVE_FREED, 1);
+		ssw_cluster_unhold(slots, m->held[i]);
+	}
+	/* Empty clusters are in the queue, and soon needed. */
+	ssw_drain(slots, NULL, SSW_BY_HOLDER);
+	ssw_token_release(slots);
+	m->nr_held = 0;
+	return err;
+}
+
+/**
+ * ssw_move_cluster - collect what a cluster has, and move it when there is enough
+ * @m: the mover
+ * @ci: the cluster
+ * @cap: the most slots in use that it may have
+ *
+ * The caller has to call ssw_move_flush() in the end.
+ *
+ * Context: process context, sleeps.
+ * Return: 0; -ENOSPC if there was no place for what was moved.
+ */
+int ssw_move_cluster(struct ssw_mover *m, struct ssw_cluster *ci, unsigned int cap)
+{
+	struct ssw_slots *slots = m->area->slots;
+	unsigned int base = (ci - slots->cluster) << SSW_CLUSTER_SHIFT;
+	int err = 0;
+	bool held;
+
+	if (m->nr_held == SSW_MOVE_CLUSTERS)
+		err = ssw_move_flush(m);
+	if (err)
+		return err;
+	ssw_token_get(slots);
+	held = ssw_cluster_hold(slots, ci, cap);
+	ssw_token_release(slots);
+	if (!held)
+		return 0;
+	m->held[m->nr_held++] = ci;
+	for (unsigned int at = 0; at < SSW_CLUSTER_SLOTS && !err; at++) {
+		struct ssw_move *mv = &m->move[m->nr];
+		int why;
+
+		rcu_read_lock();
+		why = ssw_slot_tag(slots, base + at, &mv->word);
+		rcu_read_unlock();
+		if (why)
+			continue;
+		mv->from = base + at;
+		mv->to = 0;
+		mv->state = SSW_MOVE_READY;
+		if (++m->nr == m->batch)
+			err = ssw_moves(m);
+	}
+	return err;
+}
