@@ -51,6 +51,8 @@ GUESTS = {
     # the area of a drive that it removes stays, and takes pages that never get out
     "fault": dict(cpus=4, nodes=1, append="scaleswap=on nvme.poll_queues=2 "
                   "brd.rd_nr=1 brd.rd_size=16384", debug=dict(mem=1280), tests="io fault moved fault_device"),
+    # slots move while they are in use
+    "defrag": dict(cpus=4, nodes=1, append="scaleswap=on", tests="compact"),
     # two PCI functions: one is a simulated IAA device
     "iaa": dict(cpus=4, nodes=1, append="scaleswap=on idxd.sim=0000:00:10.0,0000:00:1f.3",
                 qemu="-device e1000e,addr=0x10 -device e1000e,addr=0x11", tests="iaa iaa_races"),
@@ -104,8 +106,8 @@ GUESTS = {
     "discard": dict(cpus=2, nodes=1, append="scaleswap=on", tests="discard"),
     # the memory controller in a hierarchy of cgroup v1
     "cgroup1": dict(cpus=4, nodes=1, append="scaleswap=on cgroup.memory=nokmem", tests="cgroup1"),
-    # 247 areas; a mechanism that this kernel does not have, and a name that none has
-    "wide": dict(cpus=8, nodes=1, append="scaleswap=core,lru,defrag,nosuchthing",
+    # 247 areas; a name that no mechanism has
+    "wide": dict(cpus=8, nodes=1, append="scaleswap=core,lru,nosuchthing",
                  tests="param.sh wide pagemap bind alloc lru_folio:small_groups_have_few"),
     # two processors that really run at the same time
     "smp": dict(cpus=2, nodes=1, append="scaleswap=on", thread="multi",

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Slots move while they are in use: areas/<type>/compact.
+ *
+ * A device that is suspended lets a test do something after slots were tagged, and before they are
+ * moved: the mover waits for the device.
+ */
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "dm_util.h"
+#include "harness.h"
+
+SSW_FIXTURE(compact, SSW_NEED_ON | SSW_NEED_BDEV)
+
+#define CLUSTER	512
+/* 32 clusters, with a reserve */
+#define AREA	(32 * CLUSTER)
+#define PAGES	(8 * CLUSTER)
+/* One page of so many stays. */
+#define NTH	10
+#define KEPT	((PAGES + NTH - 1) / NTH)
+#define DEFRAG	SSW_SYS "/defrag/"
+#define SKIPPED	DEFRAG "skipped/"
+#define ZSWAP	"/sys/module/zswap/parameters/"
+#define SOFT_DIRTY	(1ULL << 55)
+
+static char dev[64];
+static int type;
+
+static int compact(const char *val)
+{
+	char path[128];
+
+	ssw_area_path(path, sizeof(path), type, "compact");
+	return ssw_write(path, val);
+}
+
+/* Turn an area on for this task's CPU. */
+static void area_on(struct __test_metadata *_metadata, const char *path)
+{
+	snprintf(dev, sizeof(dev), "%s", path);
+	ASSERT_EQ(0, ssw_mkswap(dev, AREA - 1));
+	type = ssw_on_cpu(dev, 0);
+	ASSERT_LE(0, type);
+	ASSERT_EQ(0, ssw_pin(0));
+}
+
+/* Swap pages out, and see that they are nowhere else. */
+static void out(struct __test_metadata *_metadata, char *p, size_t pages)
+{
+	ASSERT_EQ(pages, ssw_pageout(p, pages));
+	ssw_evict("ssw");
+}
+
+/* Keep each NTH page. */
+static void thin(char *p, size_t pages)
+{
+	for (size_t i = 0; i < pages; i++) {
+		if (i % NTH)
+			madvise(p + i * SSW_PAGE, SSW_PAGE, MADV_DONTNEED);
+	}
+}
+
+static long thin_wrong(const char *p, size_t pages, uint64_t gen)
+{
+	long wrong = 0;
+
+	for (size_t i = 0; i < pages; i += NTH)
+		wrong += ssw_wrong(p + i * SSW_PAGE, 1, gen);
+	return wrong;
+}
+
+/* Stamped pages, swapped out, of which each NTH is left */
+static char *sparse(struct __test_metadata *_metadata, uint64_t gen)
+{
+	char *p = ssw_map(PAGES, false);
+
+	ASSERT_NE(NULL, p);
+	ssw_stamp(p, PAGES, gen);
+	out(_metadata, p, PAGES);
+	thin(p, PAGES);
+	return p;
+}
+
+/* How many of the pages left are in other slots now */
+static long moved(const char *p, const uint64_t *was)
+{
+	long n = 0;
+
+	for (size_t i = 0; i < PAGES; i += NTH)
+		n += ssw_pm_offset(ssw_pagemap(p + i * SSW_PAGE)) != was[i / NTH];
+	return n;
+}
+
+static void where(const char *p, uint64_t *was)
+{
+	for (size_t i = 0; i < PAGES; i += NTH)
+		was[i / NTH] = ssw_pm_offset(ssw_pagemap(p + i * SSW_PAGE));
+}
+
+/* What is spread over clusters gets into one, and the others are free. */
+SSW_BODY(compact, gains_clusters)
+{
+	long long had, used, swap, count = ssw_num(DEFRAG "moved"), left;
+	uint64_t was[KEPT];
+	char *p;
+
+	area_on(_metadata, ssw_bdev(0));
+	EXPECT_EQ(32, ssw_area(type, "free_clusters"));
+	EXPECT_EQ(0, ssw_area(type, "frag_index"));
+	p = sparse(_metadata, 1);
+	had = ssw_area(type, "free_clusters");
+	EXPECT_LE(8, ssw_area(type, "sparse_clusters"));
+	EXPECT_LT(100, ssw_area(type, "frag_index"));
+	where(p, was);
+	used = ssw_area(type, "used");
+	swap = ssw_meminfo("SwapFree");
+	ASSERT_EQ(0, compact("1"));
+	/* Besides, pages of programs are in the area, and some are freed meanwhile. */
+	EXPECT_LE(had + 7, ssw_area(type, "free_clusters"));
+	EXPECT_GE(used, ssw_area(type, "used"));
+	EXPECT_LE(swap, ssw_meminfo("SwapFree"));
+	EXPECT_LE(KEPT - SSW_SLACK, moved(p, was));
+	EXPECT_LE(KEPT - SSW_SLACK, ssw_num(DEFRAG "moved") - count);
+	EXPECT_GT(100, ssw_area(type, "frag_index"));
+	/* There is nothing to gain any more. */
+	count = ssw_num(DEFRAG "moved");
+	ASSERT_EQ(0, compact("1"));
+	EXPECT_EQ(count, ssw_num(DEFRAG "moved"));
+	EXPECT_EQ(0, thin_wrong(p, PAGES, 1));
+	/* Again, where the swap cache may have some: it has their slots until they are dirty. */
+	ssw_pageout(p, PAGES);
+	ASSERT_EQ(0, compact("1"));
+	EXPECT_EQ(0, thin_wrong(p, PAGES, 1));
+	munmap(p, PAGES * SSW_PAGE);
+	left = ssw_used_at_most(used - KEPT);
+	EXPECT_GE(used - KEPT, left);
+}
+
+/* What the page table entry says beside the slot stays. */
+SSW_BODY(compact, keeps_soft_dirty)
+{
+	uint64_t was[KEPT];
+	long dirty = 0;
+	char *p;
+
+	area_on(_metadata, ssw_bdev(0));
+	p = sparse(_metadata, 2);
+	if (!(ssw_pagemap(p) & SOFT_DIRTY))
+		SKIP(return, "no soft-dirty bits");
+	/* Each second one is written again after the bits were cleared. */
+	ASSERT_EQ(0, ssw_write("/proc/self/clear_refs", "4"));
+	for (int i = 0; i < KEPT; i += 2)
+		ssw_stamp(p + i * NTH * SSW_PAGE, 1, 2);
+	out(_metadata, p, PAGES);
+	where(p, was);
+	ASSERT_EQ(0, compact("1"));
+	EXPECT_LE(KEPT / 2, moved(p, was));
+	for (int i = 0; i < KEPT; i++) {
+		bool set = ssw_pagemap(p + i * NTH * SSW_PAGE) & SOFT_DIRTY;
+
+		dirty += set;
+		ASSERT_EQ(!(i % 2), set) TH_LOG("page %d", i);
+	}
+	EXPECT_EQ((KEPT + 1) / 2, dirty);
+	EXPECT_EQ(0, thin_wrong(p, PAGES, 2));
+}
+
+/* Pages of zeros, and those that zswap has, move without the device being used. */
+SSW_BODY(compact, without_the_device)
+{
+	static const char * const kind[] = { "moved_zero", "moved_zswap" };
+	long long read, written, n;
+	char path[128];
+	char *p;
+
+	area_on(_metadata, ssw_bdev(0));
+	for (int zswap = 0; zswap < 2; zswap++) {
+		uint64_t was[KEPT];
+
+		if (zswap && ssw_write(ZSWAP "enabled", "1"))
+			SKIP(return, "no zswap");
+		p = ssw_map(PAGES, false);
+		ASSERT_NE(NULL, p);
+		for (size_t i = 0; i < PAGES; i++)
+			p[i * SSW_PAGE] = 0;
+		if (zswap)
+			ssw_stamp(p, PAGES, 3);
+		ASSERT_EQ(PAGES, ssw_pageout(p, PAGES));
+		thin(p, PAGES);
+		where(p, was);
+		snprintf(path, sizeof(path), DEFRAG "%s", kind[zswap]);
+		n = ssw_num(path);
+		read = ssw_num(DEFRAG "bytes_read");
+		written = ssw_num(DEFRAG "bytes_written");
+		ASSERT_EQ(0, compact("1"));
+		EXPECT_EQ(KEPT, moved(p, was));
+		EXPECT_EQ(KEPT, ssw_num(path) - n);
+		EXPECT_EQ(read, ssw_num(DEFRAG "bytes_read"));
+		EXPECT_EQ(written, ssw_num(DEFRAG "bytes_written"));
+		if (zswap) {
+			EXPECT_EQ(0, thin_wrong(p, PAGES, 3));
+		} else {
+			EXPECT_EQ(0, ssw_not_zero(p, PAGES));
+		}
+		munmap(p, PAGES * SSW_PAGE);
+	}
+	ssw_write(ZSWAP "enabled", "0");
+}
+
+/* The charge goes along, and is given back once. */
+SSW_BODY(compact, keeps_the_charge)
+{
+	long long charged, after;
+	uint64_t was[KEPT];
+	char *p;
+
+	area_on(_metadata, ssw_bdev(0));
+	p = sparse(_metadata, 4);
+	where(p, was);
+	charged = ssw_num(SSW_CG "/ssw/memory.swap.current");
+	ASSERT_EQ(0, compact("1"));
+	EXPECT_LE(KEPT - SSW_SLACK, moved(p, was));
+	after = ssw_num(SSW_CG "/ssw/memory.swap.current");
+	/* Counters of a group are a few pages late. */
+	EXPECT_GE(64 * (long long)SSW_PAGE, llabs(charged - after));
+	munmap(p, PAGES * SSW_PAGE);
+	/* The fixture's end sees that nothing is left. */
+}
+
+/* --- what happens between tag and commit ------------------------------------------ */
+
+static void *run_compact(void *arg)
+{
+	*(int *)arg = compact("1");
+	return NULL;
+}
+
+static void *look(void *arg)
+{
+	return (void *)(long)*(volatile char *)arg;
+}
+
+#define PART	(PAGES / 8)
+
+/*
+ * While the mover waits, pages are shared, unmapped, moved, dropped, written to, and looked at. It
+ * leaves all of these alone, and what it has been told by stale notes is not there.
+ */
+SSW_BODY(compact, users_win)
+{
+	enum { SHARED, UNMAPPED, MOVED, DROPPED, LOOKED_AT, REST, ZERO };
+	char *p, *part[8], *other, *zero, name[64];
+	pthread_t mover, looks[8];
+	long long raced, stale, used, count;
+	int err = 1, end[2];
+	long sectors = 8 * (AREA + 64);
+	pid_t pid;
+	char c;
+
+	if (dm_linear(ssw_bdev(0), sectors, name, sizeof(name)))
+		SKIP(return, "no device mapper");
+	area_on(_metadata, name);
+	ASSERT_EQ(0, ssw_write("/proc/sys/vm/page-cluster", "0"));
+	/* Nothing but these is to be there, or this task would wait for its own stack. */
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	p = sparse(_metadata, 5);
+	zero = ssw_map(PART, false);
+	for (int i = 0; i < PART; i++)
+		zero[i * SSW_PAGE] = 0;
+	ASSERT_EQ(PART, ssw_pageout(zero, PART));
+	thin(zero, PART);
+	for (int i = 0; i < 8; i++)
+		part[i] = p + i * PART * SSW_PAGE;
+	raced = ssw_num(SKIPPED "raced");
+	stale = ssw_num(SKIPPED "stale");
+	count = ssw_num(DEFRAG "moved");
+	used = ssw_area(type, "used");
+	ASSERT_EQ(0, pipe(end));
+
+	ASSERT_EQ(0, dm_suspend(true));
+	ASSERT_EQ(0, pthread_create(&mover, NULL, run_compact, &err));
+	/* It has places for what it moves, and waits for the device. */
+	ssw_for_looks(i) {
+		if (ssw_area(type, "used") > used)
+			break;
+		usleep(1000);
+	}
+	EXPECT_LT(used, ssw_area(type, "used"));
+	/* A page of zeros needs no device, and its fault does not wait for the mover. */
+	EXPECT_EQ(0, zero[0]);
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		close(end[1]);
+		munmap(p + PART * SSW_PAGE, PAGES * SSW_PAGE - PART * SSW_PAGE);
+		if (read(end[0], &c, 1))
+			_exit(2);
+		_exit(thin_wrong(p, PART, 5) ? 1 : 0);
+	}
+	close(end[0]);
+	munmap(part[UNMAPPED], PART * SSW_PAGE);
+	other = mmap(part[UNMAPPED], PART * SSW_PAGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	ASSERT_EQ(part[UNMAPPED], other);
+	ssw_stamp(other, PART, 6);
+	/* The old address has other pages now. */
+	other = mmap(NULL, PART * SSW_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		     -1, 0);
+	ASSERT_NE(MAP_FAILED, other);
+	ASSERT_EQ(other, mremap(part[MOVED], PART * SSW_PAGE, PART * SSW_PAGE,
+				MREMAP_MAYMOVE | MREMAP_FIXED, other));
+	ASSERT_EQ(part[MOVED], mmap(part[MOVED], PART * SSW_PAGE, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	ssw_stamp(part[MOVED], PART, 7);
+	ASSERT_EQ(0, madvise(part[DROPPED], PART * SSW_PAGE, MADV_DONTNEED));
+	ssw_stamp(part[DROPPED], PART, 8);
+	for (int i = 0; i < 8; i++)
+		ASSERT_EQ(0, pthread_create(&looks[i], NULL, look,
+					    part[LOOKED_AT] + i * NTH * SSW_PAGE));
+	usleep(100000);
+	EXPECT_EQ(1, err) TH_LOG("the mover has not waited");
+	ASSERT_EQ(0, dm_suspend(false));
+
+	ASSERT_EQ(0, pthread_join(mover, NULL));
+	for (int i = 0; i < 8; i++)
+		ASSERT_EQ(0, pthread_join(looks[i], NULL));
+	EXPECT_EQ(0, err);
+	EXPECT_LT(raced, ssw_num(SKIPPED "raced"));
+	EXPECT_LT(stale, ssw_num(SKIPPED "stale"));
+	TH_LOG("%lld moved, %lld raced, %lld stale", ssw_num(DEFRAG "moved") - count,
+	       ssw_num(SKIPPED "raced") - raced, ssw_num(SKIPPED "stale") - stale);
+	EXPECT_EQ(0, thin_wrong(part[SHARED], PART, 5));
+	EXPECT_EQ(0, ssw_wrong(part[UNMAPPED], PART, 6));
+	EXPECT_EQ(0, ssw_wrong(part[MOVED], PART, 7));
+	for (int i = 0; i < PART; i++) {
+		if ((MOVED * PART + i) % NTH == 0)
+			ASSERT_EQ(0, ssw_wrong_as(other + i * SSW_PAGE, 1, 5,
+						  part[MOVED] + i * SSW_PAGE)) TH_LOG("%d", i);
+	}
+	EXPECT_EQ(0, ssw_wrong(part[DROPPED], PART, 8));
+	for (size_t i = LOOKED_AT * PART; i < PAGES; i++) {
+		if (i % NTH == 0)
+			ASSERT_EQ(0, ssw_wrong(p + i * SSW_PAGE, 1, 5)) TH_LOG("%zu", i);
+	}
+	EXPECT_EQ(0, ssw_not_zero(zero, PART));
+	close(end[1]);
+	EXPECT_EQ(0, ssw_join(pid));
+	ASSERT_EQ(0, ssw_swapoff(dev));
+	EXPECT_EQ(0, dm_gone());
+	ssw_write("/proc/sys/vm/page-cluster", "3");
+}
+
+/* --- many times --------------------------------------------------------------------- */
+
+/* What processes do that use pages while slots move; shared with them */
+struct churn {
+	volatile int stop;
+	volatile long ops, wrong;
+};
+
+#define CHURN	1500
+
+/* Look at pages that are out, write them anew, drop some: few are left, all over the area. */
+static void churn(struct churn *c, int cpu)
+{
+	static uint32_t gen[CHURN];
+	uint64_t rnd = cpu + 1;
+	char *p = ssw_map(CHURN, false);
+
+	if (!p || ssw_pin(cpu))
+		_exit(2);
+	while (!c->stop) {
+		size_t i = ssw_random(&rnd) % (CHURN - 8);
+		int n = 1 + ssw_random(&rnd) % 8;
+		bool drop = ssw_random(&rnd) % 4;
+
+		for (size_t k = i; k < i + n; k++) {
+			char *page = p + k * SSW_PAGE;
+
+			if (gen[k] && ssw_wrong(page, 1, gen[k]))
+				c->wrong++;
+			if (drop) {
+				madvise(page, SSW_PAGE, MADV_DONTNEED);
+				gen[k] = 0;
+			} else {
+				ssw_stamp(page, 1, ++gen[k]);
+			}
+		}
+		if (!drop)
+			ssw_pageout(p + i * SSW_PAGE, n);
+		c->ops++;
+	}
+	_exit(c->wrong ? 1 : 0);
+}
+
+/* Processes use their pages and check them while slots move. */
+SSW_BODY(compact, under_load)
+{
+	struct churn *c = ssw_shared(3 * sizeof(*c));
+	long long count = ssw_num(DEFRAG "moved");
+	pid_t pid[3];
+
+	area_on(_metadata, ssw_bdev(0));
+	ASSERT_NE(NULL, c);
+	for (int i = 0; i < 3; i++) {
+		pid[i] = ssw_fork();
+		ASSERT_LE(0, pid[i]);
+		if (!pid[i])
+			churn(&c[i], i);
+	}
+	ASSERT_EQ(0, ssw_pin(3));
+	ssw_for_looks(i) {
+		long least = c[0].ops;
+
+		/* Without need of memory what was swapped out stays in the swap cache. */
+		ssw_evict("ssw");
+		ASSERT_EQ(0, compact("1"));
+		for (int k = 1; k < 3; k++)
+			least = c[k].ops < least ? c[k].ops : least;
+		if (least >= 3000 && ssw_num(DEFRAG "moved") - count > 1000)
+			break;
+	}
+	for (int i = 0; i < 3; i++) {
+		c[i].stop = 1;
+		EXPECT_EQ(0, ssw_join(pid[i])) TH_LOG("process %d", i);
+		EXPECT_EQ(0, c[i].wrong);
+	}
+	TH_LOG("%ld operations, %lld moved", c[0].ops, ssw_num(DEFRAG "moved") - count);
+	EXPECT_LT(1000, ssw_num(DEFRAG "moved") - count);
+}
+
+/* After many passes over an area that is half full, all of it can be used. */
+SSW_BODY(compact, no_cluster_is_lost)
+{
+	uint64_t rnd = 1;
+	char *p, *more;
+	long long used;
+
+	area_on(_metadata, ssw_bdev(0));
+	p = ssw_map(AREA / 2, false);
+	ASSERT_NE(NULL, p);
+	ssw_stamp(p, AREA / 2, 1);
+	ASSERT_LE(AREA / 2 - SSW_SLACK, ssw_pageout(p, AREA / 2));
+	for (int n = 0; n < 200; n++) {
+		/* Some pages go, or come back and are swapped out anew. */
+		for (int i = 0; i < 8; i++) {
+			size_t at = ssw_random(&rnd) % (AREA / 2 - 64);
+
+			if (i % 2)
+				madvise(p + at * SSW_PAGE, 64 * SSW_PAGE, MADV_DONTNEED);
+			ssw_stamp(p + at * SSW_PAGE, 64, 1);
+			ssw_pageout(p + at * SSW_PAGE, 64);
+		}
+		ASSERT_EQ(0, compact("1"));
+	}
+	EXPECT_EQ(0, ssw_wrong(p, AREA / 2, 1));
+	/* More than there is room for */
+	more = ssw_map(AREA, false);
+	ASSERT_NE(NULL, more);
+	for (size_t at = 0; at < AREA; at += CLUSTER) {
+		ssw_stamp(more + at * SSW_PAGE, CLUSTER, 2);
+		ssw_pageout(more + at * SSW_PAGE, CLUSTER);
+	}
+	ssw_pageout(p, AREA / 2);
+	used = ssw_area(type, "used");
+	EXPECT_EQ(ssw_area(type, "pages"), used);
+	EXPECT_EQ(0, ssw_area(type, "free_clusters"));
+	EXPECT_EQ(0, ssw_wrong(p, AREA / 2, 1));
+	EXPECT_EQ(0, ssw_wrong(more, AREA, 2));
+}
+
+/* --- the file ------------------------------------------------------------------------- */
+
+SSW_BODY(compact, bad_input)
+{
+	static const char * const bad[] = { "0", "2x", "maybe", "-1" };
+
+	area_on(_metadata, ssw_bdev(0));
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(-EINVAL, compact(bad[i])) TH_LOG("'%s'", bad[i]);
+	}
+	EXPECT_EQ(0, compact("1"));
+	EXPECT_EQ(-EINVAL, ssw_write(DEFRAG "batch_pages", "15"));
+	EXPECT_EQ(-EINVAL, ssw_write(DEFRAG "batch_pages", "513"));
+	EXPECT_EQ(128, ssw_num(DEFRAG "batch_pages"));
+	ASSERT_EQ(0, ssw_swapoff(dev));
+	type = ssw_on(dev, "off");
+	ASSERT_LE(0, type);
+	EXPECT_EQ(-EOPNOTSUPP, compact("1"));
+	EXPECT_EQ(0, ssw_area(type, "free_clusters"));
+}
+
+/* Batches of any size */
+SSW_BODY(compact, batches)
+{
+	static const char * const size[] = { "16", "17", "512" };
+
+	area_on(_metadata, ssw_bdev(0));
+	for (size_t i = 0; i < ARRAY_SIZE(size); i++) {
+		uint64_t was[KEPT];
+		char *p = sparse(_metadata, i);
+
+		ASSERT_EQ(0, ssw_write(DEFRAG "batch_pages", size[i]));
+		where(p, was);
+		ASSERT_EQ(0, compact("1"));
+		EXPECT_LE(KEPT - SSW_SLACK, moved(p, was));
+		EXPECT_EQ(0, thin_wrong(p, PAGES, i));
+		munmap(p, PAGES * SSW_PAGE);
+	}
+	ssw_write(DEFRAG "batch_pages", "128");
+}
+
+TEST_HARNESS_MAIN
