@@ -534,6 +534,26 @@ void ssw_slots_trim(struct ssw_slots *slots)
 /* --- clusters for moves ------------------------------------------------------- */
 
 /**
+ * ssw_cluster_can_hold - check whether a cluster can be held, to empty it
+ * @slots: the area's slots
+ * @ci: the cluster
+ * @cap: the most slots in use that it may have
+ *
+ * Context: token held.
+ * Return: false if it is empty or has more slots in use, is current, full, or held.
+ */
+bool ssw_cluster_can_hold(const struct ssw_slots *slots, const struct ssw_cluster *ci,
+			  unsigned int cap)
+{
+	unsigned int used = atomic_read(&ci->used);
+
+	lockdep_assert_held(&slots->token);
+
+	return ci->state == SSW_CL_NONFULL && used && used <= cap &&
+	       !ssw_cluster_current(slots, ci);
+}
+
+/**
  * ssw_cluster_hold - keep a cluster from being allocated from, to empty it
  * @slots: the area's slots
  * @ci: the cluster
@@ -543,15 +563,11 @@ void ssw_slots_trim(struct ssw_slots *slots)
  * slot.
  *
  * Context: token held.
- * Return: false if it is empty or has more slots in use, is current, full, or held.
+ * Return: false if it cannot be held.
  */
 bool ssw_cluster_hold(struct ssw_slots *slots, struct ssw_cluster *ci, unsigned int cap)
 {
-	unsigned int used = atomic_read(&ci->used);
-
-	lockdep_assert_held(&slots->token);
-
-	if (ci->state != SSW_CL_NONFULL || !used || used > cap || ssw_cluster_current(slots, ci))
+	if (!ssw_cluster_can_hold(slots, ci, cap))
 		return false;
 	WRITE_ONCE(ci->state, SSW_CL_HELD);
 	list_move_tail(&ci->list, &slots->held);

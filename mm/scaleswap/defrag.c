@@ -4,6 +4,7 @@
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
+#include <linux/delay.h>
 #include <linux/init.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -20,6 +21,9 @@
 
 /* A cluster with at most so many slots in use is sparse: half of them. */
 #define SSW_SPARSE		(SSW_CLUSTER_SLOTS / 2)
+
+/* How often to see whether another pass has ended, in milliseconds */
+#define SSW_MOVE_POLL_MS	20
 
 bool ssw_defrag_on __ro_after_init;
 
@@ -114,6 +118,16 @@ static unsigned int ssw_gain(unsigned int clusters, unsigned long used)
 	return clusters - min_t(unsigned long, clusters, DIV_ROUND_UP(used, SSW_CLUSTER_SLOTS));
 }
 
+static bool ssw_can_pick(struct ssw_slots *slots, const struct ssw_cluster *ci)
+{
+	bool can;
+
+	ssw_token_get(slots);
+	can = ssw_cluster_can_hold(slots, ci, SSW_SPARSE);
+	ssw_token_release(slots);
+	return can;
+}
+
 /* Pick clusters to empty, the cheapest first, as long as a cluster is gained. Return how many. */
 static unsigned int ssw_pick(struct ssw_area *area, struct ssw_pick *pick)
 {
@@ -126,7 +140,9 @@ static unsigned int ssw_pick(struct ssw_area *area, struct ssw_pick *pick)
 		unsigned int in_use = atomic_read(&ci->used);
 
 		cond_resched();
-		if (!in_use || in_use > SSW_SPARSE || signal_pending(current))
+		if (signal_pending(current) || READ_ONCE(slots->closed))
+			break;
+		if (!in_use || in_use > SSW_SPARSE || !ssw_can_pick(slots, ci))
 			continue;
 		in_use = ssw_cluster_to_move(area, ci);
 		if (!in_use)
@@ -141,17 +157,20 @@ static unsigned int ssw_pick(struct ssw_area *area, struct ssw_pick *pick)
 	return nr;
 }
 
-/* Have clusters that were full, and have free slots now, on lists, from which they can be taken. */
+/*
+ * Have clusters that were full, and have free slots now, on lists, from which they can be taken.
+ * Each of them is in the queue at most once.
+ */
 static void ssw_drain_all(struct ssw_slots *slots)
 {
-	unsigned int nr;
+	unsigned int nr = 1;
 
-	do {
+	for (unsigned int sum = 0; nr && sum <= slots->nr_clusters; sum += nr) {
 		ssw_token_get(slots);
 		nr = ssw_drain(slots, NULL, SSW_BY_HOLDER);
 		ssw_token_release(slots);
 		cond_resched();
-	} while (nr);
+	}
 }
 
 /* Empty what is sparse. The area's si->users and the mutex are held. */
@@ -203,23 +222,27 @@ out:
  *
  * Context: process context, sleeps. Waits for another call, and for the device.
  * Return: 0, also if there was nothing to move; -EOPNOTSUPP if the area's slots cannot be moved;
- * -EBUSY if it is being turned off; -ENOSPC if there was no empty cluster to begin with; -ENOMEM;
+ * -EBUSY if it is being turned off; -ENOSPC if there was no empty cluster to move to; -ENOMEM;
  * -ERESTARTSYS if there is a signal. What was moved until then stays moved.
  */
 int ssw_compact(struct ssw_area *area)
 {
-	int err;
+	int err = -EBUSY;
 
 	if (!ssw_defrag_on || !area->slots || area->fs_ops)
 		return -EOPNOTSUPP;
-	if (!percpu_ref_tryget_live(&area->si->users))
-		return -EBUSY;
-	err = mutex_lock_interruptible(&ssw_move_mutex) ? -ERESTARTSYS : 0;
-	if (!err) {
-		err = READ_ONCE(area->slots->closed) ? -EBUSY : ssw_compact_area(area);
-		mutex_unlock(&ssw_move_mutex);
+	/* A swapoff of this area waits for this task, and must not wait for a pass elsewhere. */
+	while (!mutex_trylock(&ssw_move_mutex)) {
+		if (READ_ONCE(area->slots->closed))
+			return -EBUSY;
+		if (msleep_interruptible(SSW_MOVE_POLL_MS))
+			return -ERESTARTSYS;
 	}
-	percpu_ref_put(&area->si->users);
+	if (!READ_ONCE(area->slots->closed) && percpu_ref_tryget_live(&area->si->users)) {
+		err = ssw_compact_area(area);
+		percpu_ref_put(&area->si->users);
+	}
+	mutex_unlock(&ssw_move_mutex);
 	return err;
 }
 

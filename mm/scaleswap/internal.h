@@ -19,6 +19,13 @@
  *   kernfs active reference        (a read or write of a sysfs file)
  *     ssw_mutex                    (homes, area lists, ssw_bind)
  *       ssw_arealist_cpu.seq       (write side; preemption off)
+ *     ssw_move_mutex               (a write to compact)
+ *       lock of a folio            (only tried for: freeing what only the swap cache has)
+ *       ssw_slots.token            (with nothing else but the mutex)
+ *       xa_lock of the mm ids
+ *       mmap_lock                  (for reading, only tried for)
+ *         page table lock
+ *           xa_lock of a tree of zswap (one at a time)
  *
  *   page table lock, or any other spinlock
  *     xa_lock of the mm ids

@@ -171,11 +171,15 @@ static int ssw_move_cmp(const void *a, const void *b)
 	return x->word < y->word ? -1 : x->word > y->word;
 }
 
-/* Find a place for each slot. What it holds cannot change without its tag being dropped. */
-static void ssw_moves_place(struct ssw_mover *m)
+/*
+ * Find a place for each slot. What it holds cannot change without its tag being dropped.
+ * Return 0, -ENOSPC or -ENOMEM.
+ */
+static int ssw_moves_place(struct ssw_mover *m)
 {
 	struct ssw_slots *slots = m->area->slots;
 	unsigned int at = 0;
+	int err = 0;
 
 	for (unsigned int i = 0; i < m->nr; i++)
 		m->move[i].kind = ssw_move_find(m, m->move[i].from);
@@ -183,20 +187,26 @@ static void ssw_moves_place(struct ssw_mover *m)
 	while (at < m->nr) {
 		unsigned int slot, got;
 
-		/* Without one, what has no table stays as it is. */
 		if (!m->table)
 			m->table = ssw_table_alloc();
 		ssw_token_get(slots);
 		got = ssw_cluster_alloc_moved(slots, m->nr - at, &m->table, &slot);
+		/* What moves have emptied may still be in the queue. */
+		if (!got && ssw_drain(slots, NULL, SSW_BY_HOLDER))
+			got = ssw_cluster_alloc_moved(slots, m->nr - at, &m->table, &slot);
 		ssw_token_release(slots);
-		if (!got)
+		if (!got) {
+			err = m->table ? -ENOSPC : -ENOMEM;
 			break;
+		}
 		ssw_nr_swap_add(-(long)got);
 		while (got--)
 			m->move[at++].to = slot++;
 	}
 	while (at < m->nr)
-		ssw_move_skip(m, &m->move[at++], SSW_MOVE_NO_SLOT);
+		ssw_move_skip(m, &m->move[at++],
+			      err == -ENOSPC ? SSW_MOVE_NO_SLOT : SSW_MOVE_NO_MEMORY);
+	return err;
 }
 
 /* What needs no device gets what its new slot has to have. */
@@ -260,7 +270,9 @@ static struct ssw_move_bio *ssw_move_bio_alloc(struct ssw_mover *m, blk_opf_t op
 /* Read or write the slots in a state, in runs or one by one, and wait for that. */
 static void ssw_moves_io(struct ssw_mover *m, enum req_op op, enum ssw_move_state which)
 {
-	unsigned int max = which == SSW_MOVE_FAILED ? 1 : BIO_MAX_VECS;
+	bool alone = which == SSW_MOVE_FAILED;
+	/* One request each, too: it would fail as a whole. */
+	blk_opf_t opf = op | (alone ? REQ_NOMERGE : 0);
 	struct ssw_move_bio *b = NULL;
 	struct blk_plug plug;
 	unsigned int nr = 0;
@@ -278,13 +290,13 @@ static void ssw_moves_io(struct ssw_mover *m, enum req_op op, enum ssw_move_stat
 		mv->state = SSW_MOVE_READY;
 		folio->swap = ssw_move_entry(m, op == REQ_OP_READ ? mv->from : mv->to);
 		sector = swap_folio_sector(folio);
-		if (b && (b->nr == max || b->first + b->nr != i ||
+		if (b && (alone || b->nr == BIO_MAX_VECS || b->first + b->nr != i ||
 			  bio_end_sector(&b->bio) != sector)) {
 			submit_bio(&b->bio);
 			b = NULL;
 		}
 		if (!b)
-			b = ssw_move_bio_alloc(m, op, i, sector);
+			b = ssw_move_bio_alloc(m, opf, i, sector);
 		bio_add_folio_nofail(&b->bio, folio, PAGE_SIZE, 0);
 		b->nr++;
 		nr++;
@@ -480,17 +492,15 @@ static void ssw_moves_release(struct ssw_mover *m)
 	rcu_read_unlock();
 }
 
-/* Move a batch. Return 0, or -ENOSPC if there was no place for all of it. */
+/* Move a batch. Return 0; -ENOSPC or -ENOMEM if there was no place for all of it. */
 static int ssw_moves(struct ssw_mover *m)
 {
 	unsigned int nr_data = 0;
-	int err = 0;
+	int err;
 
 	if (!m->nr)
 		return 0;
-	ssw_moves_place(m);
-	if (!m->move[m->nr - 1].to)
-		err = -ENOSPC;
+	err = ssw_moves_place(m);
 	ssw_moves_prepare(m);
 	while (nr_data < m->nr && m->move[nr_data].kind == SSW_MOVE_DATA && m->move[nr_data].to)
 		nr_data++;
@@ -511,7 +521,7 @@ static int ssw_moves(struct ssw_mover *m)
  * @m: the mover
  *
  * Context: process context, sleeps.
- * Return: 0; -ENOSPC if there was no place for all of it.
+ * Return: 0; -ENOSPC or -ENOMEM if there was no place for all of it.
  */
 int ssw_move_flush(struct ssw_mover *m)
 {
@@ -520,9 +530,13 @@ int ssw_move_flush(struct ssw_mover *m)
 
 	ssw_token_get(slots);
 	for (unsigned int i = 0; i < m->nr_held; i++) {
-		if (!atomic_read(&m->held[i]->used))
+		/* One that was emptied before may be the one that is filled now. */
+		bool again = slots->cursor[SSW_CURSOR_MOVE].cluster == m->held[i];
+
+		if (again || !atomic_read(&m->held[i]->used))
 			ssw_stat_add(SSW_MOVE_FREED, 1);
-		ssw_cluster_unhold(slots, m->held[i]);
+		if (!again)
+			ssw_cluster_unhold(slots, m->held[i]);
 	}
 	/* Empty clusters are in the queue, and soon needed. */
 	ssw_drain(slots, NULL, SSW_BY_HOLDER);
@@ -540,7 +554,7 @@ int ssw_move_flush(struct ssw_mover *m)
  * The caller has to call ssw_move_flush() in the end.
  *
  * Context: process context, sleeps.
- * Return: 0; -ENOSPC if there was no place for what was moved.
+ * Return: 0; -ENOSPC or -ENOMEM if there was no place for what was moved.
  */
 int ssw_move_cluster(struct ssw_mover *m, struct ssw_cluster *ci, unsigned int cap)
 {

@@ -477,6 +477,8 @@ void ssw_cluster_returned(struct ssw_slots *slots, struct ssw_cluster *ci);
 struct ssw_cluster *ssw_cluster_to_discard(struct ssw_slots *slots);
 void ssw_cluster_discarded(struct ssw_slots *slots, struct ssw_cluster *ci);
 void ssw_slots_trim(struct ssw_slots *slots);
+bool ssw_cluster_can_hold(const struct ssw_slots *slots, const struct ssw_cluster *ci,
+			  unsigned int cap);
 bool ssw_cluster_hold(struct ssw_slots *slots, struct ssw_cluster *ci, unsigned int cap);
 void ssw_cluster_unhold(struct ssw_slots *slots, struct ssw_cluster *ci);
 unsigned int ssw_cluster_alloc_moved(struct ssw_slots *slots, unsigned int nr,
