@@ -51,8 +51,17 @@ GUESTS = {
     # the area of a drive that it removes stays, and takes pages that never get out
     "fault": dict(cpus=4, nodes=1, append="scaleswap=on nvme.poll_queues=2 "
                   "brd.rd_nr=1 brd.rd_size=16384", debug=dict(mem=1280), tests="io fault moved fault_device"),
-    # slots move while they are in use
-    "defrag": dict(cpus=4, nodes=1, append="scaleswap=on", tests="compact"),
+    # slots move while they are in use; a drive of which two slots cannot be read, and one once
+    # cannot; and one cannot be written, and one once cannot
+    "defrag": dict(cpus=4, nodes=1, mem=640, append="scaleswap=on", tests="compact", files=("bad",),
+                   qemu="-drive if=none,id=bad,driver=raw,cache=unsafe,file.driver=blkdebug,"
+                   "file.image.driver=file,file.image.filename={dir}/bad,"
+                   + ",".join(f"file.inject-error.{i}.event=none,file.inject-error.{i}.iotype={what},"
+                              f"file.inject-error.{i}.sector={8 * slot},file.inject-error.{i}.once={once}"
+                              for i, (what, slot, once) in enumerate((
+                                  ("read", 1124, "off"), ("read", 1224, "off"), ("read", 1324, "on"),
+                                  ("write", 1424, "off"), ("write", 1474, "on"))))
+                   + " -device nvme,id=bad,serial=ssw-bad,drive=bad,max_ioqpairs=12,msix_qsize=13"),
     # two PCI functions: one is a simulated IAA device
     "iaa": dict(cpus=4, nodes=1, append="scaleswap=on idxd.sim=0000:00:10.0,0000:00:1f.3",
                 qemu="-device e1000e,addr=0x10 -device e1000e,addr=0x11", tests="iaa iaa_races"),

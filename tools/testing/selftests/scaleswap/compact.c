@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "dm_util.h"
+#include "fault_util.h"
 #include "harness.h"
 
 SSW_FIXTURE(compact, SSW_NEED_ON | SSW_NEED_BDEV)
@@ -353,6 +354,142 @@ SSW_BODY(compact, users_win)
 	ssw_write("/proc/sys/vm/page-cluster", "3");
 }
 
+/* Say what slots were not moved for. */
+static void why(const char *when)
+{
+	static const char * const reason[] = {
+		"raced", "stale", "shared", "shmem", "cached", "mm_gone", "mm_busy", "no_slot",
+		"no_memory", "read_error", "write_error",
+	};
+	char path[128];
+
+	printf("# %s: %lld moved", when, ssw_num(DEFRAG "moved"));
+	for (size_t i = 0; i < ARRAY_SIZE(reason); i++) {
+		snprintf(path, sizeof(path), SKIPPED "%s", reason[i]);
+		printf(", %s %lld", reason[i], ssw_num(path));
+	}
+	printf("; %lld clusters free, %lld sparse\n", ssw_area(type, "free_clusters"),
+	       ssw_area(type, "sparse_clusters"));
+}
+
+/* --- a device that fails -------------------------------------------------------------- */
+
+/*
+ * The drive ssw-bad (QEMU's blkdebug) fails to read slots 1124 and 1224, and slot 1324 once; it
+ * fails to write slot 1424, and slot 1474 once. All are in cluster 2.
+ */
+#define BAD	2
+
+/*
+ * Fill the area, and keep only 230 pages each in clusters 5 and 6, and @bad in that with bad
+ * sectors; none in cluster 7 if @room. Return where they are in @at, by slot.
+ */
+static char *around_bad(struct __test_metadata *_metadata, char **at, int bad, bool room)
+{
+	char *p = ssw_map(AREA - 1, false);
+
+	ASSERT_NE(NULL, p);
+	memset(at, 0, AREA * sizeof(*at));
+	/* A page whose slot cannot be written stays in memory, and has its slot. */
+	for (size_t i = 0; i < AREA - 1; i += CLUSTER) {
+		size_t n = i + CLUSTER < AREA ? CLUSTER : AREA - 1 - i;
+
+		ssw_stamp(p + i * SSW_PAGE, n, 9);
+		ssw_pageout(p + i * SSW_PAGE, n);
+	}
+	ssw_evict("ssw");
+	for (size_t i = 0; i < AREA - 1; i++) {
+		char *page = p + i * SSW_PAGE;
+		uint64_t e = ssw_pagemap(page);
+		unsigned long slot = e & SSW_PM_SWAP ? ssw_pm_offset(e) : 0;
+		int in = slot / CLUSTER, n = CLUSTER;
+
+		if (in == BAD)
+			n = bad;
+		else if (in == 5 || in == 6)
+			n = 230;
+		else if (in == 7 && room)
+			n = 0;
+		if (slot && slot % CLUSTER < (unsigned long)n)
+			at[slot] = page;
+		else
+			madvise(page, SSW_PAGE, MADV_DONTNEED);
+	}
+	ssw_evict("ssw");
+	return p;
+}
+
+/* What cannot be read stays where it is, and nothing else does; a read that fails once is repeated. */
+SSW_BODY(compact, cannot_be_read)
+{
+	static char *at[AREA];
+	long long failed = ssw_num(SKIPPED "read_error");
+	char drive[64], *p;
+	int left = 0;
+
+	if (!fault_drive("ssw-bad", drive, sizeof(drive)))
+		SKIP(return, "no drive with the serial number ssw-bad");
+	area_on(_metadata, drive);
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	/* More than half of the slots of cluster 2 are not: until 1224 */
+	p = around_bad(_metadata, at, 210, true);
+	ASSERT_NE(NULL, at[1124]);
+	ASSERT_NE(NULL, at[1224]);
+	ASSERT_EQ(0, compact("1"));
+	why("after the pass");
+	EXPECT_EQ(2, ssw_num(SKIPPED "read_error") - failed);
+	for (int slot = 0; slot < AREA; slot++) {
+		if (!at[slot])
+			continue;
+		if (ssw_pm_offset(ssw_pagemap(at[slot])) / CLUSTER == BAD)
+			left++;
+		if (slot != 1124 && slot != 1224)
+			ASSERT_EQ(0, ssw_wrong(at[slot], 1, 9)) TH_LOG("slot %d", slot);
+	}
+	EXPECT_EQ((uint64_t)1124, ssw_pm_offset(ssw_pagemap(at[1124])));
+	EXPECT_EQ((uint64_t)1224, ssw_pm_offset(ssw_pagemap(at[1224])));
+	EXPECT_EQ(2, left);
+	munmap(p, (AREA - 1) * SSW_PAGE);
+	ASSERT_EQ(0, ssw_swapoff(dev));
+}
+
+/* What cannot be written stays where it was. */
+SSW_BODY(compact, cannot_be_written)
+{
+	static char *at[AREA];
+	long long failed = ssw_num(SKIPPED "write_error"), no_slot = ssw_num(SKIPPED "no_slot");
+	char drive[64], *p;
+	int into = 0, stay = 0;
+
+	if (!fault_drive("ssw-bad", drive, sizeof(drive)))
+		SKIP(return, "no drive with the serial number ssw-bad");
+	area_on(_metadata, drive);
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	/* Cluster 2 is the only one that is empty. The reserve of a full area is in use. */
+	p = around_bad(_metadata, at, 0, false);
+	ASSERT_EQ(0, compact("1"));
+	why("after the pass");
+	for (int slot = 0; slot < AREA; slot++) {
+		uint64_t now;
+
+		if (!at[slot])
+			continue;
+		now = ssw_pm_offset(ssw_pagemap(at[slot]));
+		into += now / CLUSTER == BAD;
+		stay += now == (uint64_t)slot;
+		EXPECT_NE(1424, now);
+		/* This drive takes these, and will not give them back. */
+		if (now != 1124 && now != 1224)
+			ASSERT_EQ(0, ssw_wrong(at[slot], 1, 9)) TH_LOG("slot %d", slot);
+	}
+	TH_LOG("%d in the cluster with bad sectors, %d stay", into, stay);
+	EXPECT_LE(400, into) TH_LOG("nothing is tested");
+	EXPECT_EQ(1, ssw_num(SKIPPED "write_error") - failed);
+	EXPECT_EQ(no_slot, ssw_num(SKIPPED "no_slot"));
+	munmap(p, (AREA - 1) * SSW_PAGE);
+	ASSERT_EQ(0, ssw_swapoff(dev));
+}
+
 /* --- many times --------------------------------------------------------------------- */
 
 /* What processes do that use pages while slots move; shared with them */
@@ -470,6 +607,79 @@ SSW_BODY(compact, no_cluster_is_lost)
 	EXPECT_EQ(0, ssw_area(type, "free_clusters"));
 	EXPECT_EQ(0, ssw_wrong(p, AREA / 2, 1));
 	EXPECT_EQ(0, ssw_wrong(more, AREA, 2));
+}
+
+/*
+ * Fill the area but for @spare clusters, and keep two of five pages. Return them, and how many
+ * there were in @pages.
+ */
+static char *spread(struct __test_metadata *_metadata, int spare, size_t *pages)
+{
+	char *p = ssw_map(AREA, false);
+	size_t n = 0;
+
+	ASSERT_NE(NULL, p);
+	while (n < AREA && ssw_area(type, "free_clusters") > spare) {
+		ssw_stamp(p + n * SSW_PAGE, 64, 11);
+		ssw_pageout(p + n * SSW_PAGE, 64);
+		n += 64;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (i % 5 > 1)
+			madvise(p + i * SSW_PAGE, SSW_PAGE, MADV_DONTNEED);
+	}
+	ssw_evict("ssw");
+	*pages = n;
+	return p;
+}
+
+static long spread_wrong(const char *p, size_t pages)
+{
+	long wrong = 0;
+
+	for (size_t i = 0; i < pages; i++) {
+		if (i % 5 < 2)
+			wrong += ssw_wrong(p + i * SSW_PAGE, 1, 11);
+	}
+	return wrong;
+}
+
+/* Where all clusters are in use the reserve is enough to begin with. */
+SSW_BODY(compact, from_the_reserve)
+{
+	long long no_slot = ssw_num(SKIPPED "no_slot");
+	size_t pages;
+	char *p;
+
+	area_on(_metadata, ssw_bdev(0));
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	p = spread(_metadata, 1, &pages);
+	ASSERT_GE(2, ssw_area(type, "free_clusters"));
+	ASSERT_EQ(0, compact("1"));
+	why("after the pass");
+	/* Two of five are in use; the current cluster is not emptied. */
+	EXPECT_LE(32 * 3 / 5 - 3, ssw_area(type, "free_clusters"));
+	EXPECT_EQ(no_slot, ssw_num(SKIPPED "no_slot"));
+	EXPECT_EQ(0, spread_wrong(p, pages));
+	munmap(p, AREA * SSW_PAGE);
+}
+
+/* Without any empty cluster there is nothing to begin with. */
+SSW_BODY(compact, no_room)
+{
+	long long no_slot = ssw_num(SKIPPED "no_slot"), count = ssw_num(DEFRAG "moved");
+	size_t pages;
+	char *p;
+
+	area_on(_metadata, ssw_bdev(0));
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	p = spread(_metadata, -1, &pages);
+	ASSERT_EQ(0, ssw_area(type, "free_clusters"));
+	EXPECT_EQ(-ENOSPC, compact("1"));
+	EXPECT_LT(no_slot, ssw_num(SKIPPED "no_slot"));
+	EXPECT_EQ(count, ssw_num(DEFRAG "moved"));
+	EXPECT_EQ(0, spread_wrong(p, pages));
+	munmap(p, AREA * SSW_PAGE);
 }
 
 /* --- the file ------------------------------------------------------------------------- */
