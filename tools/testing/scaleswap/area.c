@@ -170,7 +170,10 @@ void test_slots_check(struct ssw_slots *slots)
 	ssw_check(queued == (unsigned int)atomic_read(&slots->nr_queued),
 		  "%u in the queue, counted %d", queued, atomic_read(&slots->nr_queued));
 
-	listed = test_count(&slots->free) + test_count(&slots->discard);
+	listed = test_count(&slots->free) + test_count(&slots->discard) + test_count(&slots->held);
+	if (slots->reserve)
+		ssw_check(slots->reserve->state == SSW_CL_RESERVE, "the reserve is in state %u",
+			  slots->reserve->state);
 	for (unsigned int o = 0; o < SSW_NR_ORDERS; o++)
 		listed += test_count(&slots->nonfull[o]) + test_count(&slots->frag[o]);
 
@@ -193,6 +196,8 @@ void test_slots_check(struct ssw_slots *slots)
 				ssw_check(test_listed(&slots->free, ci), "cluster %u", i);
 			else if (ci->state == SSW_CL_DISCARD)
 				ssw_check(test_listed(&slots->discard, ci), "cluster %u", i);
+			else if (ci->state == SSW_CL_RESERVE)
+				ssw_check(slots->reserve == ci && !on, "cluster %u", i);
 			else
 				ssw_check(ci->state == SSW_CL_DISCARDING && !on,
 					  "cluster %u: no table, state %u", i, ci->state);
@@ -210,6 +215,10 @@ void test_slots_check(struct ssw_slots *slots)
 				  "cluster %u is in use, but not on its list", i);
 			ssw_check(nr_free || atomic_read(&ci->queued),
 				  "cluster %u has no free slot, but is on a list", i);
+		} else if (ci->state == SSW_CL_HELD) {
+			/* Invariant 4: at rest only moves can go on there. */
+			ssw_check(test_listed(&slots->held, ci) && test_cursor(slots, ci),
+				  "cluster %u is held for ever", i);
 		} else {
 			ssw_check(ci->state == SSW_CL_FULL && !on,
 				  "cluster %u: state %u, on a list: %d", i, ci->state, on);

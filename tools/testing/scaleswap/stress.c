@@ -5,7 +5,8 @@
  * Each worker is local to one area and remote to the others. It allocates blocks
  * of all orders, refers to slots, puts them into the swap cache and takes them out.
  * It passes references on to other workers, and frees a slot that loses its last
- * one. It looks at slots that it knows nothing of, as readahead does. One thread is
+ * one. It looks at slots that it knows nothing of, as readahead does. It moves slots
+ * to which it has the only reference, and empties clusters so. One thread is
  * the delegator, with discards. One turns areas off and on.
  *
  * The thread that allocated a slot notes that in plain memory, which stands for the
@@ -53,6 +54,9 @@ static struct area *areas[NR_AREAS];
 /* Stands for the reference on si->users, which makes swapoff wait for the delegator. */
 static pthread_mutex_t users[NR_AREAS];
 
+/* ssw_move_mutex, but one for each area */
+static pthread_mutex_t movers[NR_AREAS];
+
 /* A reference to, or the swap cache of, some slots of one cluster. */
 struct held {
 	unsigned int type;
@@ -74,7 +78,7 @@ struct worker {
 	bool fill;
 	struct held *held[MAX_HELD];
 	unsigned int nr_held;
-	unsigned long ops, allocs, full, no_block, freed, waited, ahead;
+	unsigned long ops, allocs, full, no_block, freed, waited, ahead, moved, raced;
 };
 
 static struct worker workers[MAX_THREADS];
@@ -128,6 +132,8 @@ static struct area *area_new(unsigned int type, u64 *rand)
 	free(bad);
 	/* No cluster with a bad slot is discarded. */
 	area->slots->use_discard = !(type & 1);
+	/* The first cluster that ends. Areas 0 and 3 have none. */
+	area->slots->use_reserve = type % 3;
 	area->shadow = calloc(size[type], sizeof(*area->shadow));
 	return area;
 }
@@ -343,6 +349,107 @@ static void scan(struct worker *w)
 	rcu_read_unlock();
 }
 
+/* Become the owner, so that swapoff waits as it does where preemption is off. */
+static void own(struct ssw_slots *slots)
+{
+	rcu_read_lock();
+	while (!ssw_token_trylock(slots))
+		sched_yield();
+}
+
+static void disown(struct ssw_slots *slots)
+{
+	ssw_token_release(slots);
+	rcu_read_unlock();
+}
+
+/* Move a slot whose only reference is this worker's, who has its page table entry locked. */
+static bool move_one(struct worker *w, struct area *area, struct held *h, u64 word,
+		     unsigned int to)
+{
+	struct ssw_slots *slots = area->slots;
+	unsigned int from = h->slot;
+	bool moved;
+
+	rcu_read_lock();
+	ssw_check(!area->shadow[to], "slot %u is %#x's", to, area->shadow[to]);
+	area->shadow[to] = h->gen;
+	moved = ssw_slot_claim(slots, from, word);
+	if (moved) {
+		h->slot = to;
+		ssw_slot_arrive(slots, to, word & ~SSW_WORD_MOVING);
+		release(w, area, from, 1, h->gen);
+		w->moved++;
+	} else {
+		release(w, area, to, 1, h->gen);
+		w->raced++;
+	}
+	rcu_read_unlock();
+	return moved;
+}
+
+/* Move what this worker can, and hold the cluster of the first of them, as a mover does. */
+static void move_some(struct worker *w, struct held *first)
+{
+	struct held *some[16] = { first };
+	unsigned int type = first->type, n = 0, nr = 1, slot, got, at;
+	struct ssw_table *table;
+	struct ssw_cluster *ci;
+	struct ssw_slots *slots;
+	struct area *area;
+	u64 word[16];
+	bool held;
+
+	if (first->cache || first->shmem || first->nr > 1 || pthread_mutex_trylock(&movers[type]))
+		return;
+	rcu_read_lock();
+	area = area_get(type);
+	rcu_read_unlock();
+	/* The reference keeps the area. */
+	slots = area->slots;
+	ci = ssw_slot_cluster(slots, first->slot);
+	own(slots);
+	held = ssw_cluster_hold(slots, ci, 1 + below(&w->rand, SSW_CLUSTER_SLOTS));
+	disown(slots);
+
+	for (at = 0; at < w->nr_held && nr < 16; at++) {
+		struct held *h = w->held[at];
+
+		if (h != first && h->type == type && h->nr == 1 && !h->cache && !h->shmem)
+			some[nr++] = h;
+	}
+	for (at = 0; at < nr; at++) {
+		int err;
+
+		rcu_read_lock();
+		err = ssw_slot_tag(slots, some[at]->slot, &word[n]);
+		rcu_read_unlock();
+		ssw_check(!err || err == -EEXIST || err == -EMLINK || err == -ENOENT, "%d", err);
+		if (!err)
+			some[n++] = some[at];
+	}
+	if (below(&w->rand, 2))
+		sched_yield();
+	for (at = 0; at < n; at += got) {
+		table = ssw_table_alloc();
+		own(slots);
+		got = ssw_cluster_alloc_moved(slots, n - at, &table, &slot);
+		disown(slots);
+		ssw_table_free(table);
+		if (!got)
+			break;
+		for (unsigned int i = 0; i < got; i++)
+			move_one(w, area, some[at + i], word[at + i], slot + i);
+	}
+	own(slots);
+	if (held)
+		ssw_cluster_unhold(slots, ci);
+	if (!below(&w->rand, 3))
+		ssw_cluster_end_moves(slots);
+	disown(slots);
+	pthread_mutex_unlock(&movers[type]);
+}
+
 static struct held *box_swap(u64 *rand, struct held *h)
 {
 	return __atomic_exchange_n(&boxes[below(rand, NR_BOXES)], h, __ATOMIC_ACQ_REL);
@@ -411,7 +518,10 @@ static void step(struct worker *w)
 		return;
 	}
 	at = below(&w->rand, w->nr_held);
-	switch (below(&w->rand, 12)) {
+	switch (below(&w->rand, 13)) {
+	case 12:
+		move_some(w, w->held[at]);
+		break;
 	case 0:
 		readahead(w);
 		break;
@@ -634,6 +744,7 @@ static void check_empty(struct worker *w, unsigned int type)
 	ssw_check(!slots->nr_tables, "area %u: %u tables", type, slots->nr_tables);
 	for (i = 0; i < slots->nr_clusters; i++)
 		ssw_check(slots->cluster[i].state == SSW_CL_FREE ||
+			  slots->cluster[i].state == SSW_CL_RESERVE ||
 			  slots->cluster[i].nr_bad == SSW_CLUSTER_SLOTS,
 			  "area %u, cluster %u: state %u", type, i, slots->cluster[i].state);
 	test_slots_check(slots);
@@ -671,12 +782,15 @@ static void report(unsigned int rounds)
 		sum.no_block += workers[i].no_block;
 		sum.freed += workers[i].freed;
 		sum.ahead += workers[i].ahead;
+		sum.moved += workers[i].moved;
+		sum.raced += workers[i].raced;
 	}
 	printf("%u rounds: %lu steps, %lu blocks allocated, %lu times full, %lu no block,\n"
-	       "%lu slots freed, %lu read ahead; %lu entries drained by the delegator,\n"
+	       "%lu slots freed, %lu read ahead, %lu moved, %lu used before they were moved;\n"
+	       "%lu entries drained by the delegator,\n"
 	       "%lu discards, areas turned off %lu times, failed %lu times\n",
 	       rounds, sum.ops, sum.allocs, sum.full, sum.no_block, sum.freed, sum.ahead,
-	       nr_drained, nr_discards, nr_swapoff, nr_swapoff_failed);
+	       sum.moved, sum.raced, nr_drained, nr_discards, nr_swapoff, nr_swapoff_failed);
 }
 
 int main(int argc, char **argv)
@@ -726,6 +840,7 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < NR_AREAS; i++) {
 		pthread_mutex_init(&users[i], NULL);
+		pthread_mutex_init(&movers[i], NULL);
 		areas[i] = area_new(i, &self->rand);
 	}
 	pthread_barrier_init(&barrier, NULL, nr_threads + 1);
