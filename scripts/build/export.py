@@ -26,7 +26,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tree_lib as t  # noqa: E402
 
 # The sets that are posted, and their bands of hooks; patches/covers/ has a letter for each.
-SETS = {"core": "012", "lru": "3", "fault": "4", "evict": "5", "zbatch": "6", "tools": "9"}
+SETS = {"core": "012", "lru": "3", "fault": "4", "evict": "5", "zbatch": "6", "defrag": "7",
+        "tools": "9"}
 
 # The overlay's commits: band of hooks that they go in front of, paths (a prefix, the first
 # match counts), subject, body. A file that nothing names is an error.
@@ -51,7 +52,7 @@ PIECES = (
      "request, and the holder serves it."),
     (2, ("mm/scaleswap/internal.h", "mm/scaleswap/boot.c",
          "mm/scaleswap/core.c", "mm/scaleswap/area.c",
-         "mm/scaleswap/arealist.c"),
+         "mm/scaleswap/arealist.c", "mm/scaleswap/move.h"),
      "mm/scaleswap: add areas with a home CPU",
      "On a machine with many cores all of them allocate swap slots from the\n"
      "same few areas, and contend for their locks. Let an area have a home\n"
@@ -153,6 +154,14 @@ PIECES = (
      "Submit all units of a request before the first is waited for, end each\n"
      "whatever the device does, and decompress in software what it does not.\n"
      "Nothing compiles it yet."),
+    (7, ("mm/scaleswap/move.c", "mm/scaleswap/defrag.c", "mm/scaleswap/zswap-move.c",
+         "mm/scaleswap/Kconfig.defrag"),
+     "mm/scaleswap: move slots that are in use",
+     "Slots in use get spread over many clusters, so that large folios find no\n"
+     "block and each cluster keeps its memory. Tag slots in sparse clusters, copy\n"
+     "what they hold to slots in one cluster, and have page table entries refer\n"
+     "to these, where the slot was not used meanwhile. A file in sysfs asks for\n"
+     "that."),
     (9, ("tools/mm/",),
      "tools/mm: add the scaleswap tool",
      "Set up one swap area a core, show how they are used, take them down."),

@@ -12,7 +12,8 @@ DESCRIPTION = """\
 Shows each swap area (per-core and plain), how full it is, how many pages its
 home CPU and other CPUs allocated from it, the memory that the kernel keeps for
 the slots of per-core areas and for LRU shards, how pages that faults wait for
-are read, and the counters of the kernel. Needs no root."""
+are read, how free space is spread, and the counters of the kernel. Needs no
+root."""
 
 EPILOG = """\
 columns:
@@ -66,12 +67,27 @@ zswap in batches of up to zbatch/store_batch, in pages:
                       could not be decompressed with others (unit)
   zbatch/units        given to compressors that take several, in so many requests; sleeps: times that tasks
                       slept until these had ended, after zbatch/spin_us microseconds
+
+clusters of per-core areas, of 512 slots, and defragmentation, in pages:
+  FREE   clusters without a slot in use          SPARSE  with some, at most half of them
+  FRAG   how much of the free space is in clusters in use, of 1000; "echo 1" into areas/TYPE/compact
+         moves slots together
+  defrag/moved  to another slot; of these, all zeroes (moved_zero) and in zswap (moved_zswap)
+  defrag/bytes_read, bytes_written   for that, in bytes
+  defrag/clusters_freed   clusters that moves have emptied
+  defrag/cached_freed     freed instead, as only the swap cache had them
+  defrag/skipped/*        not moved: used meanwhile (raced), not where the slot says (stale), shared,
+                          shmem's, in the swap cache (cached), of a process that is exiting (mm_gone)
+                          or changes its address space (mm_busy); no empty cluster (no_slot), no
+                          memory, errors of the device
 """
 
 NUMBERS = ('cpu', 'node', 'device_node', 'pages', 'used', 'priority', 'allocs_home',
            'allocs_foreign')
 # Files that a kernel without slot tables does not have; its areas have None.
 MEMORY = ('tables', 'table_bytes')
+# Files of areas that a kernel without defragmentation does not have.
+CLUSTERS = ('free_clusters', 'sparse_clusters', 'frag_index')
 # The order to print in; counters a newer kernel has come after these, by name.
 STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
          'deleg_allocs', 'deleg_requester', 'deleg_holder', 'deleg_delegator', 'deleg_waits',
@@ -103,7 +119,11 @@ ZBATCH = ('store_batch', 'stored', 'groups', 'raw', 'lanes', 'lane_pages', 'lane
 ZSWAP = ('zbatch_poor', 'zbatch_limit', 'zbatch_no_memory', 'zbatch_alone', 'zbatch_unit')
 # How zswap in batches is set
 ZBATCH_SET = ('store_batch', 'load_batch', 'spin_us')
-# The only one in there that is a word.
+DEFRAG = ('batch_pages', 'moved', 'moved_zero', 'moved_zswap', 'bytes_read', 'bytes_written', 'clusters_freed',
+          'cached_freed')
+SKIPPED = ('raced', 'stale', 'shared', 'shmem', 'cached', 'mm_gone', 'mm_busy', 'no_slot', 'no_memory',
+           'read_error', 'write_error')
+# The only one of reads that is a word.
 MODE = 'mode'
 READS = 'reads_'
 LRU = ('shards', 'allocated', 'shard_bytes', 'returned', 'moved', 'foreign', 'small')
@@ -163,7 +183,7 @@ def read_area(io, kind):
     try:
         for name in NUMBERS:
             area[name] = number(place + name, io.read(place + name))
-        for name in MEMORY:
+        for name in MEMORY + CLUSTERS:
             area[name] = read_optional(io, place + name)
         area['path'] = unescape(io.read(place + 'path'))
     except OSError as error:
@@ -212,6 +232,8 @@ def collect(io):
         'io': read_counters(io, SYS + '/io', IO),
         'evict': read_counters(io, SYS + '/evict', EVICT, (CPUS,)),
         'zbatch': read_counters(io, SYS + '/zbatch', ZBATCH),
+        'defrag': read_counters(io, SYS + '/defrag', DEFRAG),
+        'skipped': read_counters(io, SYS + '/defrag/skipped', SKIPPED),
     }
 
 
@@ -379,6 +401,35 @@ def batch_lines(status):
                 '  ' + line for line in table([[name, str(value)] for name, value in values], left=(0,))]
 
 
+def clusters(status):
+    """The lines about clusters; plain areas have none."""
+    areas = [area for area in status['areas']
+             if area['cpu'] >= 0 and area['free_clusters'] is not None]
+    if not areas:
+        return []
+    rows = [['TYPE', 'CPU', 'FREE', 'SPARSE', 'FRAG']]
+    for area in areas:
+        rows.append([str(area['type']), str(area['cpu'])] +
+                    ['-' if area[name] is None else str(area[name]) for name in CLUSTERS])
+    rows.append(['all', ''] + [str(sum(area[name] or 0 for area in areas)) for name in CLUSTERS[:2]] + [''])
+    return ['', 'clusters of per-core areas:'] + table(rows)
+
+
+def defrag(status):
+    """Counters of slots that were moved, or not, as (name, number)."""
+    return ([('defrag/' + name, value) for name, value in status['defrag'].items() if name != DEFRAG[0]] +
+            [('defrag/skipped/' + name, value) for name, value in status['skipped'].items()])
+
+
+def defrag_lines(status):
+    """The lines about slots that were moved, or not, if there are any."""
+    values = counted(defrag(status))
+    if not values:
+        return []
+    return ['', 'defragmentation since boot, what is not 0:'] + [
+        '  ' + line for line in table([[name, str(value)] for name, value in values], left=(0,))]
+
+
 def counted(values):
     """What is not 0 of (name, number) pairs."""
     return [(name, value) for name, value in values if value]
@@ -402,7 +453,8 @@ def render_empty(status):
         lines.append('pages that faults wait for: mode %s' % status['fault'][MODE])
     # The areas that were there before have left their marks.
     values = counted(pages(status) + delegation(status) + reclaim(status) + swapoff(status) +
-                     lru(status) + fault(status) + bios(status) + evictors(status) + batches(status))
+                     lru(status) + fault(status) + bios(status) + evictors(status) + batches(status) +
+                     defrag(status))
     if values:
         lines += ['', 'since boot, what is not 0:']
         lines += ['  ' + line for line in table([[name, str(value)] for name, value in values],
@@ -442,7 +494,7 @@ def render(status):
             rows = [[name, str(value)] for name, value in values]
             lines += ['  ' + line for line in table(rows, left=(0,))]
     return (lines + lru_lines(status) + fault_lines(status) + bio_lines(status) +
-            evictor_lines(status) + batch_lines(status))
+            evictor_lines(status) + batch_lines(status) + clusters(status) + defrag_lines(status))
 
 
 def run(args, io):

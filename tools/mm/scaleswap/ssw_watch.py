@@ -62,6 +62,14 @@ def memory(area):
     return '-' if size is None or area.get('cpu', 0) < 0 else human(size)
 
 
+def moves(status):
+    """Slots that were moved, and that were not, as (name, number); none on older kernels."""
+    values = [(name, value) for name, value in ssw_status.defrag(status) if name == 'defrag/moved']
+    if status['skipped']:
+        values.append(('defrag/skipped', sum(status['skipped'].values())))
+    return values
+
+
 def render(before, after, seconds):
     """The lines of one interval."""
     page = after['page_size']
@@ -102,6 +110,9 @@ def render(before, after, seconds):
         lines.append('LRU lists/s: ' + rates(ssw_status.lru(before), shards, seconds) +
                      ('' if size is None else '; shards %d, %s' %
                       (after['lru']['allocated'], human(size))))
+    moved = moves(after)
+    if moved:
+        lines.append('moved slots/s: ' + rates(moves(before), moved, seconds))
     reads = ssw_status.fault(after)
     if reads:
         lines.append('awaited pages/s: ' + rates(ssw_status.fault(before), reads, seconds) +

@@ -80,7 +80,15 @@ def is_evict(line):
 def is_zbatch(line):
     """Is this line of a recording a file that kernels without batches of zswap lack?"""
     name = line.split(' ')[0]
-    return '/scaleswap/zbatch/' in name or '/fallback/zbatch_' in name
+    return ('/scaleswap/zbatch/' in name or '/fallback/zbatch_' in name or
+            is_defrag(line))
+
+
+def is_defrag(line):
+    """Is this line of a recording a file that kernels without defragmentation lack?"""
+    name = line.split(' ')[0]
+    return '/scaleswap/defrag/' in name or name.rpartition('/')[2] in (
+        'free_clusters', 'sparse_clusters', 'frag_index')
 
 
 class FakeIO(ssw_io.IO):

@@ -94,7 +94,7 @@ class Status(fake.Case):
         path = self.recording(''.join(old))
         out = self.works('status --replay ' + path)
         for text in ('memory for', 'deleg', 'tunables', 'no_table', 'LRU', 'lru', 'fault/',
-                     'poll', 'bios'):
+                     'poll', 'bios', 'clusters of', 'defrag'):
             self.assertNotIn(text, out)
         self.assertTrue(self.works('status --replay ' + RECORDING).startswith(
             out[:out.index('pages allocated')]))
@@ -255,7 +255,50 @@ class Status(fake.Case):
         self.assertNotIn('zswap', self.works('status --replay ' + self.recording(''.join(old))))
         with open(RECORDING) as file:
             text = re.sub(r'(/zbatch[/_]\w+) \d+', r'\1 0', file.read())
-        self.assertNotIn('zswap', self.works('status --replay ' + self.recording(text)))
+        self.assertNotIn('zswap in', self.works('status --replay ' + self.recording(text)))
+
+    def test_defrag(self):
+        status = json.loads(self.works('status --json --replay ' + RECORDING))
+        self.assertEqual(status['defrag'], {'batch_pages': 128, 'moved': 12011, 'moved_zero': 300, 'moved_zswap': 500,
+                                            'bytes_read': 46125056, 'bytes_written': 45924352,
+                                            'clusters_freed': 88, 'cached_freed': 17})
+        self.assertEqual(status['skipped'], {'raced': 49, 'stale': 3, 'shared': 25, 'shmem': 7, 'cached': 11,
+                                             'mm_gone': 2, 'mm_busy': 0, 'no_slot': 0, 'no_memory': 1,
+                                             'read_error': 0, 'write_error': 0})
+        out = self.works('status --replay ' + RECORDING)
+        # What is 0 is not shown, nor is the setting.
+        part = out[out.index('defragmentation since boot'):]
+        self.assertRegex(part, r'defrag/moved +12011\n +defrag/moved_zero +300\n +defrag/moved_zswap +500\n'
+                               r' +defrag/bytes_read +46125056\n +defrag/bytes_written +45924352\n'
+                               r' +defrag/clusters_freed +88\n +defrag/cached_freed +17\n'
+                               r' +defrag/skipped/raced +49\n.*stale +3\n.*shared +25\n.*shmem +7\n.*cached +11\n'
+                               r'.*mm_gone +2\n.*no_memory +1\n$')
+        self.assertNotIn('batch_pages', out)
+        with open(RECORDING) as file:
+            text = re.sub(r'(/defrag/\S+) \d+', r'\1 0', file.read())
+        self.assertNotIn('defrag', self.works('status --replay ' + self.recording(text)))
+
+    def test_clusters(self):
+        status = json.loads(self.works('status --json --replay ' + RECORDING))
+        self.assertEqual([a['frag_index'] for a in status['areas']], [9, 0, 0, 604, 0])
+        out = self.works('status --replay ' + RECORDING)
+        part = out[out.index('clusters of per-core areas'):].split('\n\n')[0].split('\n')
+        # Plain areas have none. Shares of different wholes have no sum.
+        self.assertEqual([line.split() for line in part[1:]], [
+            ['TYPE', 'CPU', 'FREE', 'SPARSE', 'FRAG'], ['0', '0', '126', '3', '9'], ['1', '1', '0', '0', '0'],
+            ['2', '2', '2048', '0', '0'], ['10', '3', '200', '290', '604'], ['all', '2374', '293']])
+
+    def test_kernel_without_defrag(self):
+        with open(RECORDING) as file:
+            old = [line for line in file if not fake.is_defrag(line)]
+        path = self.recording(''.join(old))
+        out = self.works('status --replay ' + path)
+        self.assertTrue(self.works('status --replay ' + RECORDING).startswith(out))
+        for text in ('defrag', 'clusters of', 'FRAG'):
+            self.assertNotIn(text, out)
+        status = json.loads(self.works('status --json --replay ' + path))
+        self.assertEqual((status['defrag'], status['skipped']), ({}, {}))
+        self.assertEqual({area['free_clusters'] for area in status['areas']}, {None})
 
     def test_memory(self):
         status = json.loads(self.works('status --json --replay ' + RECORDING))

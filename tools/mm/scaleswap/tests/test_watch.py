@@ -49,6 +49,7 @@ class Watch(fake.Case):
         self.assertNotIn('events/s', out)
         self.assertNotIn('LRU', out)
         self.assertNotIn('awaited', out)
+        self.assertNotIn('moved', out)
         self.assertRegex(out, r'   0    0  7\.8M     3%       -    1000 ')
         self.assertRegex(out, r' all       9\.0M     0%       -    1100 ')
 
@@ -73,6 +74,10 @@ class Watch(fake.Case):
                       'fallback/no_poll 0, fallback/poll_busy 4, fallback/poll_down 1, '
                       'fallback/poll_unfit 0, fallback/poll_limited 0; mode direct\n', out)
         self.assertNotIn('poll_us', out)
+
+    def test_moves(self):
+        out = self.works('watch --count 1 --replay ' + RECORDING)
+        self.assertIn('moved slots/s: defrag/moved 500, defrag/skipped 3\n', out)
 
     def test_maximum_has_no_rate(self):
         out = self.works('watch --replay ' + RECORDING)
