@@ -607,14 +607,37 @@ static struct ssw_cluster *ssw_cluster_for_moves(struct ssw_slots *slots)
 }
 
 /**
+ * ssw_cluster_begin_moves - begin with a sparse cluster if there is no empty one
+ * @slots: the area's slots
+ * @ci: the sparse cluster, which is not emptied then
+ * @cap: the most slots in use that it may have
+ *
+ * In an area that was full each cluster may have a slot in use. What fills up the rest of one
+ * empties others, which are there for the next moves.
+ *
+ * Context: token held; before ssw_cluster_alloc_moved().
+ * Return: true if slots are moved to @ci first.
+ */
+bool ssw_cluster_begin_moves(struct ssw_slots *slots, struct ssw_cluster *ci, unsigned int cap)
+{
+	struct ssw_cursor *cursor = &slots->cursor[SSW_CURSOR_MOVE];
+
+	if (cursor->cluster || ssw_cluster_for_moves(slots) || !ssw_cluster_hold(slots, ci, cap))
+		return false;
+	cursor->cluster = ci;
+	cursor->next = 0;
+	return true;
+}
+
+/**
  * ssw_cluster_alloc_moved - allocate slots to which others are moved
  * @slots: the area's slots
  * @nr: how many, at most
  * @table: a table that may be used; set to NULL if it was taken
  * @slot: set to the first of them
  *
- * They come from a cluster of their own, one after the other: an empty one, or else the reserve.
- * So a mover writes sequentially, and never fills up the clusters that it is to empty. Their words
+ * They come from a cluster of their own, one after the other: an empty one, or else the reserve,
+ * or what ssw_cluster_begin_moves() was given. So a mover writes sequentially, and never fills up the clusters that it is to empty. Their words
  * become SSW_KIND_FREEING, which every other operation refuses: nobody waits for them.
  *
  * Context: token held.

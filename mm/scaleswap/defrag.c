@@ -190,6 +190,15 @@ static int ssw_compact_area(struct ssw_area *area)
 	}
 	ssw_drain_all(slots);
 	nr = ssw_pick(area, pick);
+	if (nr) {
+		/* The one that has most in use is the dearest to empty. */
+		struct ssw_cluster *last = &slots->cluster[pick[nr - 1].cluster];
+
+		ssw_token_get(slots);
+		if (ssw_cluster_begin_moves(slots, last, SSW_SPARSE))
+			nr--;
+		ssw_token_release(slots);
+	}
 	for (unsigned int i = 0; i < nr && !err; i++) {
 		err = ssw_move_cluster(m, &slots->cluster[pick[i].cluster], SSW_SPARSE);
 		if (!err && signal_pending(current))

@@ -481,6 +481,7 @@ bool ssw_cluster_can_hold(const struct ssw_slots *slots, const struct ssw_cluste
 			  unsigned int cap);
 bool ssw_cluster_hold(struct ssw_slots *slots, struct ssw_cluster *ci, unsigned int cap);
 void ssw_cluster_unhold(struct ssw_slots *slots, struct ssw_cluster *ci);
+bool ssw_cluster_begin_moves(struct ssw_slots *slots, struct ssw_cluster *ci, unsigned int cap);
 unsigned int ssw_cluster_alloc_moved(struct ssw_slots *slots, unsigned int nr,
 				     struct ssw_table **table, unsigned int *slot);
 void ssw_cluster_end_moves(struct ssw_slots *slots);

@@ -595,12 +595,27 @@ static void ssw_test_slots_moved(struct kunit *test)
 	ssw_token_release(slots);
 	KUNIT_EXPECT_EQ(test, ssw_slot_cluster(slots, at)->state, SSW_CL_FREE);
 	KUNIT_EXPECT_TRUE(test, list_empty(&slots->held));
-	/* None with bad slots, none of a closed area */
+	/* None with bad slots; but in one that is sparse */
 	while (ssw_test_alloc(test, slots, 9, &slot) == SSW_OK)
 		got++;
 	KUNIT_EXPECT_EQ(test, got, 2);
 	KUNIT_EXPECT_EQ(test, ssw_test_alloc_moved(test, slots, 8, &at), 0);
-	ssw_test_free(test, slots, SSW_CLUSTER_SLOTS, 2 * SSW_CLUSTER_SLOTS);
+	ssw_test_free(test, slots, SSW_CLUSTER_SLOTS + 3, 300);
+	ssw_test_settle(test, slots);
+	KUNIT_ASSERT_TRUE(test, ssw_token_trylock(slots));
+	KUNIT_EXPECT_FALSE(test, ssw_cluster_begin_moves(slots, &slots->cluster[2],
+							 SSW_CLUSTER_SLOTS));
+	KUNIT_EXPECT_TRUE(test, ssw_cluster_begin_moves(slots, &slots->cluster[1],
+							SSW_CLUSTER_SLOTS));
+	ssw_token_release(slots);
+	KUNIT_ASSERT_EQ(test, ssw_test_alloc_moved(test, slots, 500, &at), 300);
+	KUNIT_EXPECT_EQ(test, at, SSW_CLUSTER_SLOTS + 3);
+	KUNIT_EXPECT_EQ(test, ssw_test_alloc_moved(test, slots, 8, &at), 0);
+	ssw_test_free_moved(slots, SSW_CLUSTER_SLOTS + 3, 300);
+	ssw_test_free(test, slots, SSW_CLUSTER_SLOTS, 3);
+	ssw_test_free(test, slots, SSW_CLUSTER_SLOTS + 303, SSW_CLUSTER_SLOTS - 303);
+	ssw_test_free(test, slots, 2 * SSW_CLUSTER_SLOTS, SSW_CLUSTER_SLOTS);
+	/* None of a closed area */
 	ssw_test_settle(test, slots);
 	slots->closed = true;
 	KUNIT_EXPECT_EQ(test, ssw_test_alloc_moved(test, slots, 8, &at), 0);
