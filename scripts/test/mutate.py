@@ -738,7 +738,7 @@ MUTANTS = {
                           "			count_objcg_events(entry[i]->objcg, ZSWPIN, 1);\n	}\n",
                           "		folio_mark_uptodate(folio[i]);\n		folio_unlock(folio[i]);\n"
                           "		schedule_timeout_uninterruptible(1);\n		ssw_zload_erase(entry + i, 1);\n	}\n",
-                          "users/zload.shared"),
+                          "users/zload.stored_anew*"),
     "zload-kept-on-lru": ("mm/scaleswap/zswap-load.c", "		ssw_zload_del(entry + i, n);", "		;",
                           "users/zlane.used*"),
     "zload-kept-charged": ("mm/scaleswap/zswap-load.c",

@@ -3,6 +3,7 @@
  * Pages that readahead loads from zswap together: each is right, nobody waits for one for ever, and
  * one that cannot be loaded leaves others alone.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -251,6 +252,56 @@ SSW_BODY(zload, swapped_off)
 	EXPECT_LT(0, c.loaded);
 	EXPECT_EQ(0, ssw_num(COUNTS "stored_pages"));
 	EXPECT_EQ(0, ssw_wrong(p, PAGES, 1));
+}
+
+/* --- one that stores what another one loads ------------------------------------- */
+
+/* Write to each page and store it anew, on the CPU of the task that loads them. */
+static void *stores_anew(void *arg)
+{
+	char *p = arg;
+
+	ssw_pin(0);
+	for (int i = 0; i < PAGES; i++) {
+		char *page = p + i * SSW_PAGE;
+
+		/* A page that is only read at first keeps its slot, and so its place in zswap. */
+		(void)*(volatile char *)page;
+		ssw_stamp(page, 1, 2);
+		madvise(page, SSW_PAGE, MADV_PAGEOUT);
+	}
+	return NULL;
+}
+
+/*
+ * Each page is stored anew as soon as it was loaded: in its slot, with other contents. If the task
+ * that loads it still had something to do for its old entry, it would do so to the new one. Both
+ * are on one CPU: what is stored next waits for the folio's lock until then.
+ */
+SSW_BODY(zload, stored_anew_at_once)
+{
+	struct counts c;
+	long long out;
+	pthread_t thread;
+	char *p;
+
+	ssw_pin(0);
+	for (int i = 0; i < 4; i++) {
+		p = stored(_metadata, 1);
+		c = counts();
+		out = ssw_vmstat("zswpout");
+		ASSERT_EQ(0, pthread_create(&thread, NULL, stores_anew, p));
+		madvise(p, PAGES * SSW_PAGE, MADV_WILLNEED);
+		pthread_join(thread, NULL);
+		c = since(c);
+		out = ssw_vmstat("zswpout") - out;
+		TH_LOG("%lld pages loaded, %lld of them in groups; %lld stored anew", c.in,
+		       c.loaded, out);
+		EXPECT_LT(PAGES / 2, c.loaded);
+		EXPECT_LT(PAGES / 2, out);
+		EXPECT_EQ(0, ssw_wrong(p, PAGES, 2));
+		munmap(p, PAGES * SSW_PAGE);
+	}
 }
 
 /* --- many who read the same pages, and write to them -------------------------- */
