@@ -22,7 +22,7 @@ GUESTS = {
                  "fault:off_without_the_mechanism io:tunables io:batches_of_the_core"),
     # every user of swap, delegation, devices
     "users": dict(cpus=4, nodes=2, append="scaleswap=on", debug=dict(nodes=1),
-                  tests="users zbatch zlarge zlane zload zunits cache shared uffd group stock counts deleg device slots"),
+                  tests="users zbatch zlarge zlane zload zunits znode cache shared uffd group stock counts deleg device slots"),
     # LRU shards; memory blocks that can go offline
     "lru": dict(cpus=4, nodes=2, mem=832,
                 append="scaleswap=on movablecore=540M", debug=dict(nodes=1, mem=1024),

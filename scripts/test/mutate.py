@@ -751,6 +751,15 @@ MUTANTS = {
     "zload-first-failed": ("mm/scaleswap/zswap-load.c",
                            "		folio[n] = folio[i];\n		entry[n++] = entry[i];", "		n++;",
                            "users/zload.some_fail"),
+    # the node of a page
+    "znode-of-the-entry": ("mm/zswap.c", "	return entry->nid;", "	return page_to_nid(virt_to_page(entry));",
+                           "users/znode*"),
+    "znode-of-the-cpu": ("mm/scaleswap/zswap-batch.c", "	g->nid = folio_nid(first);", "	g->nid = numa_node_id();",
+                         "users/znode.small*"),
+    "znode-large-of-the-cpu": ("mm/scaleswap/zswap-batch.c", "{ .nid = folio_nid(folio), .whole = true,",
+                               "{ .nid = numa_node_id(), .whole = true,", "users/znode.large*"),
+    "znode-single-of-the-cpu": ("mm/zswap.c", "	entry->nid = folio_nid(folio);", "	entry->nid = numa_node_id();",
+                                "users/znode.shared*"),
     # several pages in one request to a compressor
     "zunits-not-waited": ("mm/scaleswap/zswap-units.c", "	if (err != -EINPROGRESS)\n		return err;",
                           "	if (err)\n		return err == -EINPROGRESS ? 0 : err;", "users/zunits.in_one*"),
