@@ -124,6 +124,9 @@ GUESTS = {
                 "workload.sh:threads_that_move workload.sh:copy_on_write deleg:crowd "
                 "deleg:crowd_with_batch_1 deleg:busy_area_goes evict:while_written_to "
                 "evict:entry_moved_before_the_flush stress.sh:for_a_while stress.sh:with_evictors"),
+    # two of them without evictors, which flush where zswap's lanes need it, too
+    "smpz": dict(cpus=2, nodes=1, append="scaleswap=core,zbatch", thread="multi",
+                 tests="zmove zlane:written_to_meanwhile zload:stored_anew_at_once zload:shared"),
     "off": dict(cpus=4, nodes=2, append="scaleswap=off", debug=dict(nodes=1),
                 tests="param.sh off.sh plain vmap"),
     "bad": dict(cpus=2, nodes=1, append="scaleswap=nosuchthing", debug=None,

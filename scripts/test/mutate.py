@@ -760,6 +760,9 @@ MUTANTS = {
                                "{ .nid = numa_node_id(), .whole = true,", "users/znode.large*"),
     "znode-single-of-the-cpu": ("mm/zswap.c", "	entry->nid = folio_nid(folio);", "	entry->nid = numa_node_id();",
                                 "users/znode.shared*"),
+    # what is moved before TLBs are flushed
+    "zmove-not-flushed": ("mm/userfaultfd.c", "	if (scaleswap_evict_on() || scaleswap_zbatch_on())",
+                          "	if (scaleswap_evict_on())", "smpz/zmove*"),
     # several pages in one request to a compressor
     "zunits-not-waited": ("mm/scaleswap/zswap-units.c", "	if (err != -EINPROGRESS)\n		return err;",
                           "	if (err)\n		return err == -EINPROGRESS ? 0 : err;", "users/zunits.in_one*"),
