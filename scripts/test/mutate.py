@@ -729,6 +729,7 @@ MUTANTS = {
                     "users/zlane.told"),
     "zlane-passed-over-once": ("mm/scaleswap/zswap-batch.c", "		for (unsigned int i = 0; i < nr; i++)\n			allowed",
                                "		for (unsigned int i = 0; i < 1; i++)\n			allowed", "users/zlane.makes_room"),
+    "zlane-scanned-twice": ("mm/scaleswap/vmscan-zbatch.c", "	lane->sc->nr_scanned--;\n", "", "cgroup1/cgroup1.zswap*"),
     # loads of readahead from zswap
     "zload-kept-in-tree": ("mm/scaleswap/zswap-load.c", "			xas_store(&xas, NULL);", "			;",
                            "users/zload.in_groups"),

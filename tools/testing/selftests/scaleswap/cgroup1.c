@@ -14,14 +14,17 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#include "harness.h"
+#include "zbatch_harness.h"
 
 #define V1		"/tmp/ssw-cgroup1"
+#define EVICTORS	SSW_SYS "/evict/threads"
 #define PAGES		600
 #define MOVES		60
 
 FIXTURE(cgroup1) {
-	bool mounted;
+	bool mounted, zswap_on;
+	struct zswap_was zswap;
+	long long evictors;
 };
 
 static int v1_write(const char *group, const char *file, const char *val)
@@ -125,8 +128,15 @@ FIXTURE_SETUP(cgroup1)
 
 FIXTURE_TEARDOWN(cgroup1)
 {
+	char val[24];
+
 	rmdir(V1 "/a");
 	rmdir(V1 "/b");
+	if (self->zswap_on) {
+		snprintf(val, sizeof(val), "%lld", self->evictors);
+		ssw_write(EVICTORS, val);
+		zswap_end(_metadata, &self->zswap);
+	}
 	if (self->mounted)
 		umount(V1);
 	rmdir(V1);
@@ -274,6 +284,87 @@ SSW_TEST_F(cgroup1, pressure)
 	close(p.fd);
 	kill(pid, SIGKILL);
 	ssw_join(pid);
+	EXPECT_EQ(0, v1_empty("a"));
+	EXPECT_EQ(0, rmdir(V1 "/a"));
+}
+
+/* Pages that one step frees: more than half of the window after which there is an event */
+#define STEP	280
+#define STEPS	20
+
+/*
+ * A page that zswap takes counts once as scanned, though reclaim looks at it twice: when it puts
+ * the page aside, and when it frees the memory. An event says that 512 pages or more were scanned,
+ * so all are freed in so many steps that it takes two for an event.
+ */
+SSW_TEST_F(cgroup1, zswap_counts_once)
+{
+	struct pollfd p = { .fd = eventfd(0, EFD_NONBLOCK), .events = POLLIN };
+	const long pages = (STEPS + 5) * STEP;
+	int level, steps = 0;
+	long long lanes, usage;
+	uint64_t events = 0;
+	const char *why;
+	char val[64];
+	pid_t pid;
+	char *m;
+
+	why = zswap_start(&self->zswap);
+	if (why)
+		SKIP(return, "%s", why);
+	self->zswap_on = true;
+	/* Evictors would free pages as well, without a step. */
+	self->evictors = ssw_num(EVICTORS);
+	ssw_write(EVICTORS, "0");
+	ASSERT_EQ(0, ssw_mkfile(ssw_file(0), 2 * pages));
+	ASSERT_LE(0, ssw_on(ssw_file(0), "0"));
+	ASSERT_EQ(0, mkdir(V1 "/a", 0755));
+	m = ssw_map(pages, false);
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		/* Until it is in the group that is to be charged. */
+		raise(SIGSTOP);
+		ssw_pin(0);
+		ssw_stamp(m, pages, 1);
+		/* Or reclaim would look at each, and see that it was used. */
+		madvise(m, pages * SSW_PAGE, MADV_COLD);
+		raise(SIGSTOP);
+		_exit(ssw_wrong(m, pages, 1) ? 1 : 0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, NULL, WUNTRACED));
+	ASSERT_EQ(0, v1_enter("a", pid));
+	ASSERT_EQ(0, kill(pid, SIGCONT));
+	ASSERT_EQ(pid, waitpid(pid, NULL, WUNTRACED));
+	ssw_write("/proc/sys/vm/drop_caches", "1");
+	level = open(V1 "/a/memory.pressure_level", O_RDONLY);
+	snprintf(val, sizeof(val), "%d %d low", p.fd, level);
+	ASSERT_EQ(0, v1_write("a", "cgroup.event_control", val));
+	lanes = ssw_num(ZBATCH "lane_stored");
+	usage = v1_num("a", "memory.usage_in_bytes");
+	for (int i = 0; i < STEPS; i++) {
+		uint64_t n;
+
+		usage -= STEP * SSW_PAGE;
+		snprintf(val, sizeof(val), "%lld", usage);
+		steps += !v1_write("a", "memory.limit_in_bytes", val);
+		/* One that comes later is lost in the next one: there are fewer, not more. */
+		if (poll(&p, 1, 100) == 1 && read(p.fd, &n, sizeof(n)) == sizeof(n))
+			events += n;
+	}
+	lanes = ssw_num(ZBATCH "lane_stored") - lanes;
+	TH_LOG("%llu events in %d steps, %lld pages stored", (unsigned long long)events, steps,
+	       lanes);
+	EXPECT_EQ(STEPS, steps);
+	EXPECT_LT(STEPS * STEP / 2, lanes);
+	EXPECT_GE(STEPS * 3 / 4, events);
+	if (!events)
+		EXPECT_EQ(1, poll(&p, 1, SSW_PATIENCE * 1000)) TH_LOG("no event");
+	close(level);
+	close(p.fd);
+	v1_write("a", "memory.limit_in_bytes", "-1");
+	kill(pid, SIGCONT);
+	EXPECT_EQ(0, ssw_join(pid));
 	EXPECT_EQ(0, v1_empty("a"));
 	EXPECT_EQ(0, rmdir(V1 "/a"));
 }
