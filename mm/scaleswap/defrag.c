@@ -85,15 +85,18 @@ static unsigned int ssw_cluster_to_move(struct ssw_area *area, struct ssw_cluste
 	unsigned int base = (ci - area->slots->cluster) << SSW_CLUSTER_SHIFT;
 	unsigned int nr = 0, stay = 0;
 
-	for (unsigned int at = 0; at < SSW_CLUSTER_SLOTS; at++) {
+	for (unsigned long slot = base; ; slot++) {
 		enum ssw_stat_item why;
 		u64 word;
 
 		rcu_read_lock();
-		word = ssw_slot_read(area->slots, base + at);
+		slot = ssw_slot_next(area->slots, slot);
+		word = ssw_slot_read(area->slots, slot);
 		rcu_read_unlock();
+		if (slot >= base + SSW_CLUSTER_SLOTS)
+			break;
 		if (word == SSW_WORD_CACHE) {
-			int freed = swap_area_reclaim(area->si, base + at);
+			int freed = swap_area_reclaim(area->si, slot);
 
 			if (freed > 0) {
 				ssw_stat_add(SSW_MOVE_CACHE_FREED, freed);
@@ -103,7 +106,7 @@ static unsigned int ssw_cluster_to_move(struct ssw_area *area, struct ssw_cluste
 		why = ssw_slot_stays(word);
 		if (why != SSW_MOVE_MOVED) {
 			ssw_stat_add(why, 1);
-			trace_scaleswap_move_skip(area->si->type, base + at, why);
+			trace_scaleswap_move_skip(area->si->type, slot, why);
 			stay++;
 		} else if (ssw_word_count(word)) {
 			nr++;

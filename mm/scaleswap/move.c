@@ -573,16 +573,19 @@ int ssw_move_cluster(struct ssw_mover *m, struct ssw_cluster *ci, unsigned int c
 	if (!held)
 		return 0;
 	m->held[m->nr_held++] = ci;
-	for (unsigned int at = 0; at < SSW_CLUSTER_SLOTS && !err; at++) {
+	for (unsigned long slot = base; !err; slot++) {
 		struct ssw_move *mv = &m->move[m->nr];
 		int why;
 
 		rcu_read_lock();
-		why = ssw_slot_tag(slots, base + at, &mv->word);
+		slot = ssw_slot_next(slots, slot);
+		why = slot < base + SSW_CLUSTER_SLOTS ? ssw_slot_tag(slots, slot, &mv->word) : 0;
 		rcu_read_unlock();
+		if (slot >= base + SSW_CLUSTER_SLOTS)
+			break;
 		if (why)
 			continue;
-		mv->from = base + at;
+		mv->from = slot;
 		mv->to = 0;
 		mv->state = SSW_MOVE_READY;
 		if (++m->nr == m->batch)

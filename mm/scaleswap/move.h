@@ -21,7 +21,7 @@ struct ssw_area;
 #define SSW_MOVE_BATCH_MIN	16U
 #define SSW_MOVE_BATCH_MAX	512U
 /* Clusters that they come from, at most */
-#define SSW_MOVE_CLUSTERS	16
+#define SSW_MOVE_CLUSTERS	64
 
 /**
  * enum ssw_move_kind - where a slot's page is

@@ -52,7 +52,7 @@ def drive(mb):
     """A drive in memory, formatted; it has memory for what is written."""
     at = f"{NULLB}/{DEV}"
     os.mkdir(at)
-    for key, value in (("size", mb), ("blocksize", PAGE), ("memory_backed", 1), ("queue_mode", 2), ("irqmode", 0), ("power", 1)):
+    for key, value in (("size", mb), ("blocksize", PAGE), ("max_sectors", 2048), ("memory_backed", 1), ("queue_mode", 2), ("irqmode", 0), ("power", 1)):
         write(f"{at}/{key}", value)
     if os.system(f"mkswap /dev/{DEV} >/dev/null"):
         sys.exit("defrag: mkswap")
@@ -225,6 +225,7 @@ def aged(column, percent, zero=False):
             p.tell_and_wait("out", first, min(TURN, share - first))
     evict()
     live = sum(p.tell_and_wait("thin", percent, seed) for seed, p in enumerate(processes))
+    evict()
     slots = [s for p in processes for s in p.tell_and_wait("slots")]
     row = {"what": "zero" if zero else "aged", "percent": percent, "live": live, "in_swap": len(slots), "free_before": clusters(slots),
            "possible": CLUSTERS - -(-len(slots) // SLOTS)}
@@ -268,6 +269,8 @@ def main():
     os.system("mount -t configfs none /sys/kernel/config 2>/dev/null")
     os.mkdir(GROUP)
     write(f"{GROUP}/cgroup.procs", os.getpid())
+    # Huge pages are of 64 KiB, or none.
+    write(f"{THP}/hugepages-2048kB/enabled", "never")
     drive(CLUSTERS * SLOTS * PAGE >> 20)
     way(column)
     if column == "nodefrag":

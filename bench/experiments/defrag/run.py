@@ -72,6 +72,9 @@ def main():
     ap.add_argument("--out", default=f"{ROOT}/bench/results/defrag.json", metavar="FILE")
     o = ap.parse_args()
     runs = {c: boot(c) for c in o.columns.split(",")}
+    for c, rows in runs.items():
+        for r in rows:
+            print(c, json.dumps(r))
     found = summary(runs)
     keep(o.out, "defrag", {"emulated": "QEMU TCG, one CPU, -icount shift=0; null_blk with its data in memory", **found, "runs": runs})
     print(json.dumps(found, indent=1))
