@@ -558,6 +558,32 @@ def table_swapoff():
     return markdown(["", *titles.values()], rows) + source("swapoff.json")
 
 
+def table_defrag():
+    """What a pass of moves gains in an area that has aged."""
+    d = data("defrag.json")
+    titles = {"base": "base kernel", "off": "`scaleswap=off`", "on": "`scaleswap=on`, after a pass"}
+    aged = {c: {r["percent"]: r for r in d["runs"][c] if r["what"] == "aged"} for c in titles}
+    rows = [[f"clusters free, {p} % of the area in use; {r['possible']} are possible", *[str(aged[c][p]["free"]) for c in titles]]
+            for p, r in aged["on"].items()]
+    rows += [[f"folios of 64 KiB that go out whole, {p} % in use", *[f"{100 * v['swpout'] / v['anon_fault_alloc']:.1f} %" for v in
+                                                                (aged[c][p]["large"] for c in titles)]] for p in aged["on"]]
+    return markdown(["", *titles.values()], rows) + source("defrag.json")
+
+
+def table_defrag_cost():
+    """What moves cost."""
+    d = data("defrag.json")
+    rows = [["instructions of a move", n(d["instructions_per_move"])],
+            ["of these, where the page is filled with zeros", n(d["instructions_per_zero_move"])],
+            ["instructions of a page on its way out and in", n(d["out_and_in"])],
+            ["bytes written, of what is in use", f"{100 * d['bytes_written_per_live']:.1f} %"],
+            *[[f"write requests, {r['percent']} % of the area in use; {-(-r['moved'] // 128) + -(-r['moved'] // 512)} if the area were empty",
+               str(r["disk"]["writes"])] for r in d["runs"]["on"] if r["what"] == "aged"],
+            *[[f"instructions of a page {k}, with nothing to move, of those without the mechanism", f"{100 * v:.2f} %"]
+              for k, v in d["idle_cost"].items()]]
+    return markdown(["", "`scaleswap=on`"], rows) + source("defrag.json")
+
+
 def table_oom_decisions():
     """What was on the lists when it was decided to kill, and what the statistics said."""
     lines = [l for l in text_of("oom-decisions.log").splitlines() if not l.startswith("#")]

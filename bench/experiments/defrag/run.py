@@ -35,6 +35,18 @@ def boot(column):
                   "--qemu", ICOUNT, "--append", f"{append} nokaslr norandmaps kunit.enable=0", f"{HERE}/guest.py", column)
 
 
+def elsewhere():
+    """What swapoff.json has of the notes that moves follow, and whence it is."""
+    try:
+        with open(f"{ROOT}/bench/results/swapoff.json") as f:
+            d = json.load(f)
+    except OSError:
+        return {}
+    return {"notes_resolved": d["notes_resolved"]["on"], "swapoff_per_foreign_page": d["swapoff_per_foreign_page"],
+            "swapoff_per_own_page": d["swapoff_per_own_page"],
+            "elsewhere": {"notes_resolved, swapoff_*": f"swapoff.json, {d['repository']}"}}
+
+
 def mean(rows, key):
     way = next(r for r in rows if r["what"] == "way")["rounds"]
     return sum(r[key] for r in way) / len(way)
@@ -76,7 +88,8 @@ def main():
         for r in rows:
             print(c, json.dumps(r))
     found = summary(runs)
-    keep(o.out, "defrag", {"emulated": "QEMU TCG, one CPU, -icount shift=0; null_blk with its data in memory", **found, "runs": runs})
+    keep(o.out, "defrag", {"emulated": "QEMU TCG, one CPU, -icount shift=0; null_blk with its data in memory", **found, **elsewhere(),
+                           "runs": runs})
     print(json.dumps(found, indent=1))
 
 
