@@ -490,6 +490,121 @@ SSW_BODY(compact, cannot_be_written)
 	ASSERT_EQ(0, ssw_swapoff(dev));
 }
 
+/* --- what stays --------------------------------------------------------------------------- */
+
+/* In a process that keeps pages: until a pipe is closed; then how many are wrong */
+static long keep(const char *p, uint64_t gen, const int end[2])
+{
+	char c;
+
+	close(end[1]);
+	return read(end[0], &c, 1) ? -1 : thin_wrong(p, PAGES, gen);
+}
+
+/* Slots with several references stay. With one left they move, if the note says whose it is. */
+SSW_BODY(compact, shared_stay)
+{
+	long long n = ssw_num(SKIPPED "shared");
+	uint64_t was[KEPT];
+	int end[2];
+	pid_t pid;
+	char *p;
+
+	area_on(_metadata, ssw_bdev(0));
+	p = sparse(_metadata, 12);
+	where(p, was);
+	ASSERT_EQ(0, pipe(end));
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(keep(p, 12, end) ? 1 : 0);
+	ASSERT_EQ(0, compact("1"));
+	EXPECT_EQ(0, moved(p, was));
+	EXPECT_LE(KEPT - SSW_SLACK, ssw_num(SKIPPED "shared") - n);
+	close(end[1]);
+	EXPECT_EQ(0, ssw_join(pid));
+	/* It has read them, and so they are in the swap cache. */
+	ssw_evict("ssw");
+	ASSERT_EQ(0, compact("1"));
+	EXPECT_LE(KEPT - SSW_SLACK, moved(p, was));
+	EXPECT_EQ(0, thin_wrong(p, PAGES, 12));
+}
+
+/* So do those whose note names a process that is gone, those of shared memory, and cached ones. */
+SSW_BODY(compact, others_stay)
+{
+	long long gone = ssw_num(SKIPPED "mm_gone"), shmem = ssw_num(SKIPPED "shmem");
+	long long cached = ssw_num(SKIPPED "cached"), count;
+	volatile long *wrong = ssw_shared(sizeof(*wrong));
+	char *shared, *p, c = 0;
+	int end[2];
+	pid_t pid;
+
+	ASSERT_NE(NULL, wrong);
+	*wrong = -2;
+	area_on(_metadata, ssw_bdev(0));
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	ASSERT_EQ(0, pipe(end));
+	pid = ssw_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		p = ssw_map(PAGES, false);
+		if (!p)
+			_exit(2);
+		ssw_stamp(p, PAGES, 13);
+		if (ssw_pageout(p, PAGES) != PAGES)
+			_exit(2);
+		thin(p, PAGES);
+		/* The slots' notes name this process. Its child has the pages. */
+		pid = fork();
+		if (!pid)
+			*wrong = keep(p, 13, end);
+		_exit(pid < 0 ? 2 : 0);
+	}
+	ASSERT_EQ(0, ssw_join(pid));
+	ssw_evict("ssw");
+	count = ssw_num(DEFRAG "moved");
+	ASSERT_EQ(0, compact("1"));
+	why("of a process that is gone");
+	EXPECT_LE(KEPT - SSW_SLACK, ssw_num(SKIPPED "mm_gone") - gone);
+	EXPECT_EQ(count, ssw_num(DEFRAG "moved"));
+	close(end[1]);
+	ssw_for_looks(i) {
+		if (*wrong != -2)
+			break;
+		usleep(10000);
+	}
+	EXPECT_EQ(0, *wrong);
+
+	shared = mmap(NULL, PAGES * SSW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	ASSERT_NE(MAP_FAILED, shared);
+	ssw_stamp(shared, PAGES, 14);
+	ssw_pageout(shared, PAGES);
+	ssw_evict("ssw");
+	for (size_t i = 0; i < PAGES; i++) {
+		if (i % NTH)
+			madvise(shared + i * SSW_PAGE, SSW_PAGE, MADV_REMOVE);
+	}
+	ASSERT_EQ(0, compact("1"));
+	why("of shared memory");
+	EXPECT_LT(shmem, ssw_num(SKIPPED "shmem"));
+	EXPECT_EQ(0, thin_wrong(shared, PAGES, 14));
+	munmap(shared, PAGES * SSW_PAGE);
+
+	p = sparse(_metadata, 15);
+	EXPECT_EQ(0, thin_wrong(p, PAGES, 15));
+	/* Clean, and in the swap cache: they have no reference, and are freed. */
+	count = ssw_num(DEFRAG "cached_freed");
+	ssw_pageout(p, PAGES);
+	for (size_t i = 0; i < PAGES; i += NTH)
+		c += *(volatile char *)(p + i * SSW_PAGE);
+	ASSERT_EQ(0, compact("1"));
+	why("in the swap cache");
+	EXPECT_LT(count + cached, ssw_num(DEFRAG "cached_freed") + ssw_num(SKIPPED "cached"));
+	EXPECT_EQ(0, thin_wrong(p, PAGES, 15));
+}
+
 /* --- many times --------------------------------------------------------------------- */
 
 /* What processes do that use pages while slots move; shared with them */

@@ -553,11 +553,15 @@ static void disturb_memory(void)
 	while (!sh->stop) {
 		struct slot *s = &sh->slot[pick(opt.workers)];
 		struct iovec iov = { s->base, s->bytes };
-		char amount[32];
-		int fd;
+		int fd, t = pick(4) ? -1 : ssw_type_of(areas.path[pick(areas.n)]);
+		char amount[32], path[128];
 
 		migrate();
-		if (pick(2)) {
+		if (t >= 0) {
+			/* The area may be off again, and a kernel without moves has no such file. */
+			ssw_area_path(path, sizeof(path), t, "compact");
+			ssw_write(path, "1");
+		} else if (pick(2)) {
 			snprintf(amount, sizeof(amount), "%dK", (int)(64 + pick(4096)));
 			ssw_write(SSW_CG "/" TOP "/memory.reclaim", amount);
 			sh->reclaims++;
@@ -758,7 +762,7 @@ static void status_line(time_t t0, const char *what)
 		out += sh->slot[i].out;
 		wrong += sh->slot[i].wrong;
 	}
-	say("%s t=%lds steps=%llu verified=%llu wrong=%llu pswpout=%lld zswpout=%lld forks=%llu offlines=%llu swapoffs=%llu (refused %llu) rehomes=%llu reclaims=%llu advised=%llu switches=%llu killed=%llu oom_kill=%lld swap_used=%lldkB deleg_allocs=%lld deleg_frees=%lld waits=%lld no_table=%lld",
+	say("%s t=%lds steps=%llu verified=%llu wrong=%llu pswpout=%lld zswpout=%lld forks=%llu offlines=%llu swapoffs=%llu (refused %llu) rehomes=%llu reclaims=%llu advised=%llu switches=%llu killed=%llu oom_kill=%lld swap_used=%lldkB deleg_allocs=%lld deleg_frees=%lld waits=%lld no_table=%lld moved=%lld",
 	    what, (long)(now_s() - t0), (unsigned long long)beat, (unsigned long long)verified,
 	    (unsigned long long)wrong, ssw_vmstat("pswpout"), ssw_vmstat("zswpout"),
 	    (unsigned long long)sh->forks,
@@ -767,7 +771,8 @@ static void status_line(time_t t0, const char *what)
 	    (unsigned long long)sh->reclaims, (unsigned long long)sh->advised,
 	    (unsigned long long)sh->switches, (unsigned long long)sh->kills, oom_kills(),
 	    ssw_meminfo("SwapTotal") - ssw_meminfo("SwapFree"), ssw_stat("deleg_allocs"),
-	    ssw_stat("deleg_frees"), ssw_stat("deleg_waits"), ssw_stat("fallback/no_table"));
+	    ssw_stat("deleg_frees"), ssw_stat("deleg_waits"), ssw_stat("fallback/no_table"),
+	    ssw_num(SSW_SYS "/defrag/moved"));
 }
 
 static unsigned long number(const char *s, unsigned long min, unsigned long max)
