@@ -10,8 +10,9 @@
  * Some CPUs share one: a lane. A cluster is a part of the swap cache with its own
  * lock. In the cluster that the owner fills, these CPUs would contend with it.
  *
- * A mover empties clusters that have few slots in use (move.c). It holds these, and the cluster that
- * it fills, so that nothing is allocated there meanwhile. Large areas keep an empty cluster for it.
+ * A mover empties clusters that have few slots in use (move.c). It holds these, and the cluster
+ * that it fills, so that nothing is allocated there meanwhile. Large areas keep an empty cluster
+ * for it.
  *
  * A full cluster has no slot to hand out, so it is on no list until a slot is freed.
  * Then the CPU that freed the slot queues the cluster to the owner.
@@ -637,8 +638,9 @@ bool ssw_cluster_begin_moves(struct ssw_slots *slots, struct ssw_cluster *ci, un
  * @slot: set to the first of them
  *
  * They come from a cluster of their own, one after the other: an empty one, or else the reserve,
- * or what ssw_cluster_begin_moves() was given. So a mover writes sequentially, and never fills up the clusters that it is to empty. Their words
- * become SSW_KIND_FREEING, which every other operation refuses: nobody waits for them.
+ * or what ssw_cluster_begin_moves() was given. So a mover writes sequentially, and never fills up
+ * the clusters that it is to empty. Their words become SSW_KIND_FREEING, which every other
+ * operation refuses: nobody waits for them.
  *
  * Context: token held.
  * Return: how many; 0 if there are none, or a table is needed and there is none.

@@ -18,8 +18,8 @@
  * Why that is right:
  *
  * 1. What a slot holds changes only while it is in the swap cache, or free. So a slot that has kept
- *    its tag holds what the mover has copied, also if the mover has read it in between changes: then
- *    the tag is gone.
+ *    its tag holds what the mover has copied. If the mover has read it in between changes, the tag
+ *    is gone.
  * 2. The entry refers to the slot, and the word counts one reference. So there is no other one,
  *    whatever the note says: fork() adds one under the lock that is held.
  * 3. From the claim on the old slot is SSW_KIND_FREEING, as the new one has been. Every other
@@ -381,7 +381,7 @@ static void ssw_moves_mm(struct ssw_mover *m, struct mm_struct *mm, unsigned int
 		unsigned long addr = ssw_move_addr(&m->move[from]), end;
 		struct vm_area_struct *vma = vma_lookup(mm, addr);
 		pte_t *start = NULL;
-		spinlock_t *ptl;
+		spinlock_t *ptl;	/* of the page table */
 		pmd_t *pmd;
 
 		if (m->move[from].state != SSW_MOVE_READY) {

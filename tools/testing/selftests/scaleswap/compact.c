@@ -419,7 +419,7 @@ static char *around_bad(struct __test_metadata *_metadata, char **at, int bad, b
 	return p;
 }
 
-/* What cannot be read stays where it is, and nothing else does; a read that fails once is repeated. */
+/* What cannot be read stays where it is, and nothing else does. One failure is no failure. */
 SSW_BODY(compact, cannot_be_read)
 {
 	static char *at[AREA];
