@@ -179,6 +179,15 @@ SSW_BODY(compact, without_the_device)
 	char *p;
 
 	area_on(_metadata, ssw_bdev(0));
+	/* A page of zeros that is read from the device after all is to be wrong. */
+	p = ssw_map(AREA, false);
+	ASSERT_NE(NULL, p);
+	for (size_t at = 0; at < AREA; at += CLUSTER) {
+		ssw_stamp(p + at * SSW_PAGE, CLUSTER, 3);
+		ssw_pageout(p + at * SSW_PAGE, CLUSTER);
+	}
+	ASSERT_EQ(ssw_area(type, "pages"), ssw_area(type, "used"));
+	munmap(p, AREA * SSW_PAGE);
 	for (int zswap = 0; zswap < 2; zswap++) {
 		uint64_t was[KEPT];
 
