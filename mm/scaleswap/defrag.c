@@ -60,6 +60,9 @@ static enum ssw_stat_item ssw_slot_stays(u64 word)
 		return SSW_MOVE_MOVED;
 	case -EEXIST:
 		return SSW_MOVE_CACHED;
+	case -EALREADY:
+		/* An earlier pass has left it behind, and nothing was done to it since. */
+		return SSW_MOVE_STALE;
 	default:
 		break;
 	}

@@ -143,8 +143,18 @@ static unsigned long ssw_move_addr(const struct ssw_move *mv)
 	return ssw_word_vpn(mv->word) << PAGE_SHIFT;
 }
 
+/*
+ * Leave a slot where it is. A wrong note stays wrong, and what cannot be read stays unreadable, until
+ * the slot is used: its tag says so to the next pass, which would do all of this in vain.
+ */
 static void ssw_move_skip(struct ssw_mover *m, struct ssw_move *mv, enum ssw_stat_item reason)
 {
+	if (reason != SSW_MOVE_STALE && reason != SSW_MOVE_MM_GONE &&
+	    reason != SSW_MOVE_READ_ERROR) {
+		rcu_read_lock();
+		ssw_slot_untag(m->area->slots, mv->from, mv->word);
+		rcu_read_unlock();
+	}
 	mv->state = SSW_MOVE_SKIPPED;
 	ssw_stat_add(reason, 1);
 	trace_scaleswap_move_skip(m->area->si->type, mv->from, reason);

@@ -244,11 +244,13 @@ static inline int ssw_word_uncache(u64 old, u64 *new)
  *
  * The tag reserves nothing. Every other operation makes a word without it. What a slot holds
  * changes only by whoever has it in the swap cache, or after it was freed. So as long as a word has
- * its tag, the slot holds what it held when it was tagged. A tag that is left behind says the same,
- * and the next mover may rely on it.
+ * its tag, the slot holds what it held when it was tagged.
+ *
+ * A tag is left behind where the note is wrong, or the slot could not be read. That is so until
+ * something is done to the slot, and so long no mover tries again.
  *
  * Return: 0; -EEXIST if it is in the swap cache; -EMLINK if there are several references; -ENOENT
- * if there is none, or it has no note.
+ * if there is none, or it has no note; -EALREADY if it has a tag.
  */
 static inline int ssw_word_tag(u64 old, u64 *new)
 {
@@ -258,6 +260,8 @@ static inline int ssw_word_tag(u64 old, u64 *new)
 		return -EMLINK;
 	if (ssw_word_kind(old) != SSW_KIND_EXCL)
 		return -ENOENT;
+	if (old & SSW_WORD_MOVING)
+		return -EALREADY;
 	*new = old | SSW_WORD_MOVING;
 	return 0;
 }
@@ -436,6 +440,22 @@ static inline void ssw_slot_free(struct ssw_slots *slots, unsigned long slot)
 static inline int ssw_slot_tag(struct ssw_slots *slots, unsigned long slot, u64 *new)
 {
 	return ssw_slot_update(slots, slot, ssw_word_tag(old, new), *new);
+}
+
+/**
+ * ssw_slot_untag - take back a tag, so that the slot may be moved another time
+ * @slots: the area's slots
+ * @slot: the slot
+ * @word: its word when it was tagged
+ *
+ * Context: RCU read side.
+ */
+static inline void ssw_slot_untag(struct ssw_slots *slots, unsigned long slot, u64 word)
+{
+	atomic64_t *at = ssw_slot_word(slots, slot);
+
+	if (at)
+		atomic64_cmpxchg(at, word, word & ~SSW_WORD_MOVING);
 }
 
 /**

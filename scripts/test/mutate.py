@@ -893,6 +893,8 @@ MUTANTS = {
                           "	struct ssw_cluster *ci = NULL;\n	bool any", "defrag/compact.no_cluster_is_lost"),
     "move-queue-not-drained": ("mm/scaleswap/move.c", "		if (!got && ssw_drain(", "		if (0 && ssw_drain(",
                                "defrag/compact.from_the_reserve"),
+    "move-again-and-again": ("mm/scaleswap/slot.h", "	if (old & SSW_WORD_MOVING)\n		return -EALREADY;\n", "",
+                             "defrag/compact.stale_only_once"),
     "move-not-alone": ("mm/scaleswap/cluster.c",
                        "		WRITE_ONCE(ci->state, SSW_CL_HELD);\n		list_move_tail(&ci->list, &slots->held);\n		cursor",
                        "		cursor", "kunit/*"),

@@ -89,7 +89,7 @@ static void ssw_test_word_transitions(struct kunit *test)
 			      { 0, c }, { -EEXIST }, { 0, excl }, { -EEXIST } } },
 		/* Whatever is done to a slot that is to be moved takes the tag away. */
 		{ moving, { { 0, pair }, { 0, pair }, { -EINVAL },
-			    { 0, W_FREEING }, { 0, excl | c }, { -ENOENT }, { 0, moving } } },
+			    { 0, W_FREEING }, { 0, excl | c }, { -ENOENT }, { -EALREADY } } },
 		{ pair, { { 0, W_SHARED(3) }, { 0, W_SHARED(3) }, { -EINVAL },
 			  { 0, excl }, { 0, pair | c }, { -ENOENT }, { -EMLINK } } },
 		{ pair | c, { { 0, W_SHARED(3) | c }, { 0, W_SHARED(3) | c }, { -EINVAL },

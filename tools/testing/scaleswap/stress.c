@@ -424,7 +424,8 @@ static void move_some(struct worker *w, struct held *first)
 		rcu_read_lock();
 		err = ssw_slot_tag(slots, some[at]->slot, &word[n]);
 		rcu_read_unlock();
-		ssw_check(!err || err == -EEXIST || err == -EMLINK || err == -ENOENT, "%d", err);
+		ssw_check(!err || err == -EEXIST || err == -EMLINK || err == -ENOENT ||
+			  err == -EALREADY, "%d", err);
 		if (!err)
 			some[n++] = some[at];
 	}
@@ -440,6 +441,11 @@ static void move_some(struct worker *w, struct held *first)
 			break;
 		for (unsigned int i = 0; i < got; i++)
 			move_one(w, area, some[at + i], word[at + i], slot + i);
+	}
+	for (; at < n; at++) {
+		rcu_read_lock();
+		ssw_slot_untag(slots, some[at]->slot, word[at]);
+		rcu_read_unlock();
 	}
 	own(slots);
 	if (held)

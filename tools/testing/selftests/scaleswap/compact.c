@@ -15,10 +15,10 @@
 
 SSW_FIXTURE(compact, SSW_NEED_ON | SSW_NEED_BDEV)
 
-#define CLUSTER	512
+#define SLOTS	512
 /* 32 clusters, with a reserve */
-#define AREA	(32 * CLUSTER)
-#define PAGES	(8 * CLUSTER)
+#define AREA	(32 * SLOTS)
+#define PAGES	(8 * SLOTS)
 /* One page of so many stays. */
 #define NTH	10
 #define KEPT	((PAGES + NTH - 1) / NTH)
@@ -182,9 +182,9 @@ SSW_BODY(compact, without_the_device)
 	/* A page of zeros that is read from the device after all is to be wrong. */
 	p = ssw_map(AREA, false);
 	ASSERT_NE(NULL, p);
-	for (size_t at = 0; at < AREA; at += CLUSTER) {
-		ssw_stamp(p + at * SSW_PAGE, CLUSTER, 3);
-		ssw_pageout(p + at * SSW_PAGE, CLUSTER);
+	for (size_t at = 0; at < AREA; at += SLOTS) {
+		ssw_stamp(p + at * SSW_PAGE, SLOTS, 3);
+		ssw_pageout(p + at * SSW_PAGE, SLOTS);
 	}
 	ASSERT_EQ(ssw_area(type, "pages"), ssw_area(type, "used"));
 	munmap(p, AREA * SSW_PAGE);
@@ -401,8 +401,8 @@ static char *around_bad(struct __test_metadata *_metadata, char **at, int bad, b
 	ASSERT_NE(NULL, p);
 	memset(at, 0, AREA * sizeof(*at));
 	/* A page whose slot cannot be written stays in memory, and has its slot. */
-	for (size_t i = 0; i < AREA - 1; i += CLUSTER) {
-		size_t n = i + CLUSTER < AREA ? CLUSTER : AREA - 1 - i;
+	for (size_t i = 0; i < AREA - 1; i += SLOTS) {
+		size_t n = i + SLOTS < AREA ? SLOTS : AREA - 1 - i;
 
 		ssw_stamp(p + i * SSW_PAGE, n, 9);
 		ssw_pageout(p + i * SSW_PAGE, n);
@@ -412,7 +412,7 @@ static char *around_bad(struct __test_metadata *_metadata, char **at, int bad, b
 		char *page = p + i * SSW_PAGE;
 		uint64_t e = ssw_pagemap(page);
 		unsigned long slot = e & SSW_PM_SWAP ? ssw_pm_offset(e) : 0;
-		int in = slot / CLUSTER, n = CLUSTER;
+		int in = slot / SLOTS, n = SLOTS;
 
 		if (in == BAD)
 			n = bad;
@@ -420,7 +420,7 @@ static char *around_bad(struct __test_metadata *_metadata, char **at, int bad, b
 			n = 230;
 		else if (in == 7 && room)
 			n = 0;
-		if (slot && slot % CLUSTER < (unsigned long)n)
+		if (slot && slot % SLOTS < (unsigned long)n)
 			at[slot] = page;
 		else
 			madvise(page, SSW_PAGE, MADV_DONTNEED);
@@ -451,7 +451,7 @@ SSW_BODY(compact, cannot_be_read)
 	for (int slot = 0; slot < AREA; slot++) {
 		if (!at[slot])
 			continue;
-		if (ssw_pm_offset(ssw_pagemap(at[slot])) / CLUSTER == BAD)
+		if (ssw_pm_offset(ssw_pagemap(at[slot])) / SLOTS == BAD)
 			left++;
 		if (slot != 1124 && slot != 1224)
 			ASSERT_EQ(0, ssw_wrong(at[slot], 1, 9)) TH_LOG("slot %d", slot);
@@ -485,7 +485,7 @@ SSW_BODY(compact, cannot_be_written)
 		if (!at[slot])
 			continue;
 		now = ssw_pm_offset(ssw_pagemap(at[slot]));
-		into += now / CLUSTER == BAD;
+		into += now / SLOTS == BAD;
 		stay += now == (uint64_t)slot;
 		EXPECT_NE(1424, now);
 		/* This drive takes these, and will not give them back. */
@@ -615,6 +615,45 @@ SSW_BODY(compact, others_stay)
 	EXPECT_EQ(0, thin_wrong(p, PAGES, 15));
 }
 
+/* What was not moved since its note is wrong is not read again, nor are others moved for it. */
+SSW_BODY(compact, stale_only_once)
+{
+	long long read, count, stale = ssw_num(SKIPPED "stale"), freed;
+	char *p, *other = ssw_map(PAGES, false);
+
+	ASSERT_NE(NULL, other);
+	area_on(_metadata, ssw_bdev(0));
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	p = sparse(_metadata, 16);
+	/* One page of each cluster */
+	for (size_t i = 0; i < PAGES; i += 51 * NTH) {
+		ASSERT_EQ(other + i * SSW_PAGE,
+			  mremap(p + i * SSW_PAGE, SSW_PAGE, SSW_PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+				 other + i * SSW_PAGE));
+	}
+	ASSERT_EQ(0, compact("1"));
+	why("the first pass");
+	EXPECT_LE(stale + 8, ssw_num(SKIPPED "stale"));
+	/* One more may gather what the first one has left. */
+	ASSERT_EQ(0, compact("1"));
+	read = ssw_num(DEFRAG "bytes_read");
+	count = ssw_num(DEFRAG "moved");
+	freed = ssw_num(DEFRAG "clusters_freed");
+	for (int n = 0; n < 4; n++) {
+		ASSERT_EQ(0, compact("1"));
+	}
+	why("the last pass");
+	EXPECT_EQ(read, ssw_num(DEFRAG "bytes_read"));
+	EXPECT_EQ(count, ssw_num(DEFRAG "moved"));
+	EXPECT_EQ(freed, ssw_num(DEFRAG "clusters_freed"));
+	for (size_t i = 0; i < PAGES; i += NTH) {
+		const char *at = i % (51 * NTH) ? p : other;
+
+		ASSERT_EQ(0, ssw_wrong_as(at + i * SSW_PAGE, 1, 16, p + i * SSW_PAGE))
+			TH_LOG("page %zu", i);
+	}
+}
+
 /* --- many times --------------------------------------------------------------------- */
 
 /* What processes do that use pages while slots move; shared with them */
@@ -722,9 +761,9 @@ SSW_BODY(compact, no_cluster_is_lost)
 	/* More than there is room for */
 	more = ssw_map(AREA, false);
 	ASSERT_NE(NULL, more);
-	for (size_t at = 0; at < AREA; at += CLUSTER) {
-		ssw_stamp(more + at * SSW_PAGE, CLUSTER, 2);
-		ssw_pageout(more + at * SSW_PAGE, CLUSTER);
+	for (size_t at = 0; at < AREA; at += SLOTS) {
+		ssw_stamp(more + at * SSW_PAGE, SLOTS, 2);
+		ssw_pageout(more + at * SSW_PAGE, SLOTS);
 	}
 	ssw_pageout(p, AREA / 2);
 	used = ssw_area(type, "used");
