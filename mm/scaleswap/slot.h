@@ -453,9 +453,10 @@ static inline int ssw_slot_tag(struct ssw_slots *slots, unsigned long slot, u64 
 static inline void ssw_slot_untag(struct ssw_slots *slots, unsigned long slot, u64 word)
 {
 	atomic64_t *at = ssw_slot_word(slots, slot);
+	s64 old = word;
 
 	if (at)
-		atomic64_cmpxchg(at, word, word & ~SSW_WORD_MOVING);
+		atomic64_try_cmpxchg(at, &old, word & ~SSW_WORD_MOVING);
 }
 
 /**
