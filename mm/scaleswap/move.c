@@ -144,8 +144,8 @@ static unsigned long ssw_move_addr(const struct ssw_move *mv)
 }
 
 /*
- * Leave a slot where it is. A wrong note stays wrong, and what cannot be read stays unreadable, until
- * the slot is used: its tag says so to the next pass, which would do all of this in vain.
+ * Leave a slot where it is. A wrong note stays wrong, and what cannot be read stays unreadable,
+ * until the slot is used. Its tag says so to the next pass, which would do all of this in vain.
  */
 static void ssw_move_skip(struct ssw_mover *m, struct ssw_move *mv, enum ssw_stat_item reason)
 {

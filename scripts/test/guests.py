@@ -123,7 +123,8 @@ GUESTS = {
                 tests="swapoff hotplug alloc workload.sh:pinned_use_own_area "
                 "workload.sh:threads_that_move workload.sh:copy_on_write deleg:crowd "
                 "deleg:crowd_with_batch_1 deleg:busy_area_goes evict:while_written_to "
-                "evict:entry_moved_before_the_flush stress.sh:for_a_while stress.sh:with_evictors"),
+                "evict:entry_moved_before_the_flush compact:users_win compact:no_cluster_is_lost "
+                "stress.sh:for_a_while stress.sh:with_evictors"),
     # two of them without evictors, which flush where zswap's lanes need it, too
     "smpz": dict(cpus=2, nodes=1, append="scaleswap=core,zbatch", thread="multi",
                  tests="zmove zlane:written_to_meanwhile zload:stored_anew_at_once zload:shared"),

@@ -627,9 +627,10 @@ SSW_BODY(compact, stale_only_once)
 	p = sparse(_metadata, 16);
 	/* One page of each cluster */
 	for (size_t i = 0; i < PAGES; i += 51 * NTH) {
-		ASSERT_EQ(other + i * SSW_PAGE,
-			  mremap(p + i * SSW_PAGE, SSW_PAGE, SSW_PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
-				 other + i * SSW_PAGE));
+		char *to = other + i * SSW_PAGE;
+
+		ASSERT_EQ(to, mremap(p + i * SSW_PAGE, SSW_PAGE, SSW_PAGE,
+				     MREMAP_MAYMOVE | MREMAP_FIXED, to));
 	}
 	ASSERT_EQ(0, compact("1"));
 	why("the first pass");
@@ -736,27 +737,29 @@ SSW_BODY(compact, under_load)
 /* After many passes over an area that is half full, all of it can be used. */
 SSW_BODY(compact, no_cluster_is_lost)
 {
+	long long used, count = ssw_num(DEFRAG "moved");
 	uint64_t rnd = 1;
 	char *p, *more;
-	long long used;
 
 	area_on(_metadata, ssw_bdev(0));
 	p = ssw_map(AREA / 2, false);
 	ASSERT_NE(NULL, p);
 	ssw_stamp(p, AREA / 2, 1);
 	ASSERT_LE(AREA / 2 - SSW_SLACK, ssw_pageout(p, AREA / 2));
-	for (int n = 0; n < 200; n++) {
-		/* Some pages go, or come back and are swapped out anew. */
-		for (int i = 0; i < 8; i++) {
-			size_t at = ssw_random(&rnd) % (AREA / 2 - 64);
+	for (int n = 0; n < 100; n++) {
+		/* Pages here and there get new slots, so that clusters become sparse. */
+		for (int i = 0; i < 256; i++) {
+			char *page = p + ssw_random(&rnd) % (AREA / 2) * SSW_PAGE;
 
-			if (i % 2)
-				madvise(p + at * SSW_PAGE, 64 * SSW_PAGE, MADV_DONTNEED);
-			ssw_stamp(p + at * SSW_PAGE, 64, 1);
-			ssw_pageout(p + at * SSW_PAGE, 64);
+			madvise(page, SSW_PAGE, MADV_DONTNEED);
+			ssw_stamp(page, 1, 1);
+			ssw_pageout(page, 1);
 		}
+		ssw_evict("ssw");
 		ASSERT_EQ(0, compact("1"));
 	}
+	TH_LOG("%lld moved", ssw_num(DEFRAG "moved") - count);
+	EXPECT_LT(1000, ssw_num(DEFRAG "moved") - count);
 	EXPECT_EQ(0, ssw_wrong(p, AREA / 2, 1));
 	/* More than there is room for */
 	more = ssw_map(AREA, false);
@@ -808,8 +811,8 @@ static long spread_wrong(const char *p, size_t pages)
 	return wrong;
 }
 
-/* Where all clusters are in use the reserve is enough to begin with. */
-SSW_BODY(compact, from_the_reserve)
+/* Compact an area that is full but for @spare clusters, and of which two of five pages are left. */
+static void compact_spread(struct __test_metadata *_metadata, int spare, int most)
 {
 	long long no_slot = ssw_num(SKIPPED "no_slot");
 	size_t pages;
@@ -817,34 +820,27 @@ SSW_BODY(compact, from_the_reserve)
 
 	area_on(_metadata, ssw_bdev(0));
 	ASSERT_EQ(0, mlockall(MCL_CURRENT));
-	p = spread(_metadata, 1, &pages);
-	ASSERT_GE(4, ssw_area(type, "free_clusters"));
+	p = spread(_metadata, spare, &pages);
+	ASSERT_GE(most, ssw_area(type, "free_clusters"));
 	ASSERT_EQ(0, compact("1"));
 	why("after the pass");
-	/* Two of five are in use; the current cluster is not emptied. */
+	/* The current cluster is not emptied. */
 	EXPECT_LE(32 * 3 / 5 - 3, ssw_area(type, "free_clusters"));
 	EXPECT_EQ(no_slot, ssw_num(SKIPPED "no_slot"));
 	EXPECT_EQ(0, spread_wrong(p, pages));
 	munmap(p, AREA * SSW_PAGE);
 }
 
+/* Where all clusters are in use the reserve is enough to begin with. */
+SSW_BODY(compact, from_the_reserve)
+{
+	compact_spread(_metadata, 1, 4);
+}
+
 /* Without any empty cluster a sparse one is filled up first. */
 SSW_BODY(compact, from_a_sparse_cluster)
 {
-	long long no_slot = ssw_num(SKIPPED "no_slot");
-	size_t pages;
-	char *p;
-
-	area_on(_metadata, ssw_bdev(0));
-	ASSERT_EQ(0, mlockall(MCL_CURRENT));
-	p = spread(_metadata, -1, &pages);
-	ASSERT_EQ(0, ssw_area(type, "free_clusters"));
-	ASSERT_EQ(0, compact("1"));
-	why("after the pass");
-	EXPECT_LE(32 * 3 / 5 - 3, ssw_area(type, "free_clusters"));
-	EXPECT_EQ(no_slot, ssw_num(SKIPPED "no_slot"));
-	EXPECT_EQ(0, spread_wrong(p, pages));
-	munmap(p, AREA * SSW_PAGE);
+	compact_spread(_metadata, -1, 0);
 }
 
 /* --- the file ------------------------------------------------------------------------- */

@@ -583,7 +583,9 @@ SSW_BODY(zlarge, slots_given_back_at_once)
 		 * What was swapped in comes page by page, so folios are made anew. How many of them
 		 * are stored before they are used again is up to the host.
 		 */
-		for (int n = 0; n < 60 || (n < 6000 && ssw_num(ZBATCH "stored") - stored < PAGES); n++) {
+		for (int n = 0; n < 6000; n++) {
+			if (n >= 60 && ssw_num(ZBATCH "stored") - stored >= PAGES)
+				break;
 			ssw_pageout(p, PAGES);
 			if (n % 3 == 2)
 				madvise(p, PAGES * SSW_PAGE, MADV_DONTNEED);
