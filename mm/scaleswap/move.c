@@ -384,39 +384,54 @@ static void ssw_move_commit(struct ssw_mover *m, struct mm_struct *mm, unsigned 
 }
 
 /* Move slots of one mm, which is locked for reading. */
+/*
+ * Move slots whose page table entries are in the table of addr, the first one's address. Return
+ * the first one that is elsewhere, or from if there is no such table.
+ */
+static unsigned int ssw_moves_table(struct ssw_mover *m, struct vm_area_struct *vma,
+				    unsigned long addr, unsigned int from, unsigned int to)
+{
+	unsigned long end = pmd_addr_end(addr, vma->vm_end);
+	pmd_t *pmd = mm_find_pmd(vma->vm_mm, addr);
+	spinlock_t *ptl;	/* of the page table */
+	pte_t *start;
+
+	if (!pmd)
+		return from;
+	start = pte_offset_map_lock(vma->vm_mm, pmd, addr, &ptl);
+	if (!start)
+		return from;
+	/* sparse sees the unlock, but not that the inline function above has locked. */
+	__acquire(ptl);
+	for (; from < to && ssw_move_addr(&m->move[from]) < end; from++) {
+		unsigned long at = ssw_move_addr(&m->move[from]);
+
+		if (m->move[from].state == SSW_MOVE_READY)
+			ssw_move_commit(m, vma->vm_mm, at, start + ((at - addr) >> PAGE_SHIFT),
+					&m->move[from]);
+	}
+	pte_unmap_unlock(start, ptl);
+	return from;
+}
+
 static void ssw_moves_mm(struct ssw_mover *m, struct mm_struct *mm, unsigned int from,
 			 unsigned int to)
 {
 	while (from < to) {
-		unsigned long addr = ssw_move_addr(&m->move[from]), end;
+		unsigned long addr = ssw_move_addr(&m->move[from]);
 		struct vm_area_struct *vma = vma_lookup(mm, addr);
-		pte_t *start = NULL;
-		spinlock_t *ptl;	/* of the page table */
-		pmd_t *pmd;
+		unsigned int next = from;
 
 		if (m->move[from].state != SSW_MOVE_READY) {
 			from++;
 			continue;
 		}
 		/* The page tables of other mappings may have other leaves. */
-		if (vma && vma->anon_vma && !is_vm_hugetlb_page(vma)) {
-			pmd = mm_find_pmd(mm, addr);
-			if (pmd)
-				start = pte_offset_map_lock(mm, pmd, addr, &ptl);
-		}
-		if (!start) {
-			ssw_move_skip(m, &m->move[from++], SSW_MOVE_STALE);
-			continue;
-		}
-		end = pmd_addr_end(addr, vma->vm_end);
-		for (; from < to && ssw_move_addr(&m->move[from]) < end; from++) {
-			unsigned long at = ssw_move_addr(&m->move[from]);
-
-			if (m->move[from].state == SSW_MOVE_READY)
-				ssw_move_commit(m, mm, at, start + ((at - addr) >> PAGE_SHIFT),
-						&m->move[from]);
-		}
-		pte_unmap_unlock(start, ptl);
+		if (vma && vma->anon_vma && !is_vm_hugetlb_page(vma))
+			next = ssw_moves_table(m, vma, addr, from, to);
+		if (next == from)
+			ssw_move_skip(m, &m->move[next++], SSW_MOVE_STALE);
+		from = next;
 	}
 }
 

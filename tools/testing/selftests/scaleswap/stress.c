@@ -558,7 +558,7 @@ static void disturb_memory(void)
 
 		migrate();
 		if (t >= 0) {
-			/* The area may be off again, and a kernel without moves has no such file. */
+			/* The area may be off again; a kernel without moves has no such file. */
 			ssw_area_path(path, sizeof(path), t, "compact");
 			ssw_write(path, "1");
 		} else if (pick(2)) {
