@@ -131,7 +131,7 @@ enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, bool home,
 		if (likely(req.result != SSW_NO_TABLE))
 			break;
 		/* The table is allocated without the token, and goes with the request. */
-		req.table = ssw_table_alloc();
+		req.table = ssw_table_alloc(__GFP_HIGH);
 		if (!req.table) {
 			req.no_table = true;
 			ssw_fallback(cpu, SSW_FB_NO_TABLE, order);

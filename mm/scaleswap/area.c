@@ -22,7 +22,6 @@
 #include <linux/string.h>
 
 #include "internal.h"
-#include "move.h"
 
 /* A label that names a home CPU begins with this; the CPU's number follows. */
 #define SSW_LABEL	"ssw-cpu"

@@ -140,8 +140,14 @@ static void ssw_cluster_begin(struct ssw_slots *slots, struct ssw_cluster *ci,
 	WRITE_ONCE(ci->state, SSW_CL_NONFULL);
 	ci->order = order;
 	list_move_tail(&ci->list, &slots->nonfull[order]);
+	ci->looked = 0;
+	WRITE_ONCE(ci->sparse, false);
 	WRITE_ONCE(slots->nr_tables, slots->nr_tables + 1);
 	rcu_assign_pointer(ci->table, table);
+	/* Barrier H. */
+	smp_mb();
+	if (READ_ONCE(slots->kick_at) && slots->nr_tables >= READ_ONCE(slots->kick_at))
+		ssw_slots_kick(slots);
 }
 
 static struct ssw_cursor *ssw_request_cursor(struct ssw_slots *slots,
@@ -446,6 +452,7 @@ again:
 				 &slots->frag[order], req))
 		return;
 	if (order && ssw_slots_have_room(slots)) {
+		WRITE_ONCE(slots->no_blocks, slots->no_blocks + 1);
 		req->result = SSW_NO_BLOCK;
 		return;
 	}
@@ -783,6 +790,21 @@ unsigned int ssw_cluster_queue(struct ssw_slots *slots, struct ssw_cluster *ci)
 	return queued;
 }
 
+/* Note that a cluster has few slots in use, and tell defragd if it waits for that. */
+static void ssw_cluster_sparse(struct ssw_slots *slots, struct ssw_cluster *ci)
+{
+	WRITE_ONCE(ci->sparse, true);
+	/* Barrier H. */
+	smp_mb();
+	if (READ_ONCE(slots->sparse))
+		return;
+	WRITE_ONCE(slots->sparse, 1);
+	/* Barrier H. */
+	smp_mb();
+	if (READ_ONCE(slots->kick_sparse))
+		ssw_slots_kick(slots);
+}
+
 /**
  * ssw_cluster_freed - count slots that have become free
  * @slots: the area's slots
@@ -790,7 +812,8 @@ unsigned int ssw_cluster_queue(struct ssw_slots *slots, struct ssw_cluster *ci)
  * @nr: how many
  *
  * The owner is notified only of a cluster that is empty now or is on no list. It
- * finds the others when it needs them.
+ * finds the others when it needs them. The mark of a sparse cluster is in the cache line of the
+ * count, so it costs a CPU that frees next to nothing.
  *
  * Context: any but interrupts, RCU read side.
  * Return: how many clusters are queued now if this call queued @ci, else 0.
@@ -798,11 +821,13 @@ unsigned int ssw_cluster_queue(struct ssw_slots *slots, struct ssw_cluster *ci)
 unsigned int ssw_cluster_freed(struct ssw_slots *slots, struct ssw_cluster *ci,
 			       unsigned int nr)
 {
-	/* Barriers B, C and F. */
+	/* Barriers B, C, F and H. */
 	int left = atomic_sub_return(nr, &ci->used);
 
 	if (READ_ONCE(slots->quiet))
 		WRITE_ONCE(slots->quiet, 0);
+	if (left && left <= (int)SSW_SPARSE && !READ_ONCE(ci->sparse))
+		ssw_cluster_sparse(slots, ci);
 	if (!left || READ_ONCE(ci->state) == SSW_CL_FULL)
 		return ssw_cluster_queue(slots, ci);
 	/* The cluster is on a list, so the area is not full any more. */

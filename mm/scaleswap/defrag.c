@@ -15,12 +15,8 @@
 #include <linux/swapops.h>
 
 #include "internal.h"
-#include "move.h"
 
 #include <trace/events/scaleswap.h>
-
-/* A cluster with at most so many slots in use is sparse: half of them. */
-#define SSW_SPARSE		(SSW_CLUSTER_SLOTS / 2)
 
 /* How often to see whether another pass has ended, in milliseconds */
 #define SSW_MOVE_POLL_MS	20
@@ -33,15 +29,8 @@ unsigned int ssw_move_batch = SSW_MOVE_BATCH;
 /* One mover a machine: tags are not one mover's or another's. */
 static DEFINE_MUTEX(ssw_move_mutex);
 
-/**
- * struct ssw_pick - a cluster that could be emptied
- * @cluster: its number
- * @used: its slots in use
- */
-struct ssw_pick {
-	unsigned int cluster;
-	unsigned int used;
-};
+/* Writes to compact that wait for the mutex, or have it: defragd gives way. */
+static atomic_t ssw_compacts;
 
 static int ssw_pick_cmp(const void *a, const void *b)
 {
@@ -81,12 +70,15 @@ static enum ssw_stat_item ssw_slot_stays(u64 word)
 /*
  * Look through a sparse cluster. What only the swap cache has is freed, which is cheapest. Return
  * how many slots are to be moved; 0 if there are none, or one has to stay: then there is nothing
- * to be gained.
+ * to be gained. Set @for_long if that will be so until something is done to the slot.
  */
-static unsigned int ssw_cluster_to_move(struct ssw_area *area, struct ssw_cluster *ci)
+static unsigned int ssw_cluster_to_move(struct ssw_area *area, struct ssw_cluster *ci,
+					bool *for_long)
 {
 	unsigned int base = (ci - area->slots->cluster) << SSW_CLUSTER_SHIFT;
 	unsigned int nr = 0, stay = 0;
+
+	*for_long = false;
 
 	for (unsigned long slot = base; ; slot++) {
 		enum ssw_stat_item why;
@@ -110,6 +102,8 @@ static unsigned int ssw_cluster_to_move(struct ssw_area *area, struct ssw_cluste
 		if (why != SSW_MOVE_MOVED) {
 			ssw_stat_add(why, 1);
 			trace_scaleswap_move_skip(area->si->type, slot, why);
+			/* Its folio may be dropped from the swap cache, which does nothing else. */
+			*for_long |= why != SSW_MOVE_CACHED;
 			stay++;
 		} else if (ssw_word_count(word)) {
 			nr++;
@@ -134,33 +128,79 @@ static bool ssw_can_pick(struct ssw_slots *slots, const struct ssw_cluster *ci)
 	return can;
 }
 
-/* Pick clusters to empty, the cheapest first, as long as a cluster is gained. Return how many. */
-static unsigned int ssw_pick(struct ssw_area *area, struct ssw_pick *pick)
+/* Take back the mark of a cluster that is empty, or has more slots in use. */
+static void ssw_sparse_clear(struct ssw_cluster *ci)
+{
+	unsigned int used;
+
+	WRITE_ONCE(ci->sparse, false);
+	/* Barrier H. */
+	smp_mb();
+	used = atomic_read(&ci->used);
+	if (used && used <= SSW_SPARSE)
+		WRITE_ONCE(ci->sparse, true);
+}
+
+/* See if defragd may pick a cluster: it is marked, and has been left alone for a while. */
+static bool ssw_may_pick(struct ssw_picks *p, struct ssw_cluster *ci, unsigned int used)
+{
+	if (!READ_ONCE(ci->sparse))
+		return false;
+	if (!used || used > SSW_SPARSE) {
+		ssw_sparse_clear(ci);
+		return false;
+	}
+	if (ci->looked == used)
+		return true;
+	ci->looked = used;
+	p->used_lately |= used <= p->cap;
+	return false;
+}
+
+/* Pick clusters to empty, the cheapest first, as long as a cluster is gained, and wanted. */
+static void ssw_pick(struct ssw_area *area, struct ssw_picks *p)
 {
 	struct ssw_slots *slots = area->slots;
 	unsigned long used = 0;
-	unsigned int nr = 0;
+	unsigned int last;
 
+	p->nr = 0;
+	p->used_lately = false;
 	for (unsigned int i = 0; i < slots->nr_clusters; i++) {
 		struct ssw_cluster *ci = &slots->cluster[i];
 		unsigned int in_use = atomic_read(&ci->used);
+		bool for_long;
 
 		cond_resched();
-		if (signal_pending(current) || READ_ONCE(slots->closed))
+		if (p->by_itself ? ssw_defrag_stops(area) :
+		    signal_pending(current) || READ_ONCE(slots->closed))
 			break;
-		if (!in_use || in_use > SSW_SPARSE || !ssw_can_pick(slots, ci))
+		if (p->by_itself && !ssw_may_pick(p, ci, in_use))
 			continue;
-		in_use = ssw_cluster_to_move(area, ci);
+		if (!in_use || in_use > p->cap || !ssw_can_pick(slots, ci))
+			continue;
+		in_use = ssw_cluster_to_move(area, ci, &for_long);
+		if (for_long && p->by_itself)
+			WRITE_ONCE(ci->sparse, false);
 		if (!in_use)
 			continue;
-		pick[nr].cluster = i;
-		pick[nr++].used = in_use;
+		if (p->nr == p->max) {
+			sort(p->pick, p->nr, sizeof(*p->pick), ssw_pick_cmp, NULL);
+			for (p->nr /= 2, last = p->nr; last < p->max; last++)
+				used -= p->pick[last].used;
+		}
+		p->pick[p->nr].cluster = i;
+		p->pick[p->nr++].used = in_use;
 		used += in_use;
 	}
-	sort(pick, nr, sizeof(*pick), ssw_pick_cmp, NULL);
-	while (nr && ssw_gain(nr - 1, used - pick[nr - 1].used) >= ssw_gain(nr, used))
-		used -= pick[--nr].used;
-	return nr;
+	sort(p->pick, p->nr, sizeof(*p->pick), ssw_pick_cmp, NULL);
+	while (p->nr) {
+		last = p->pick[p->nr - 1].used;
+		if (ssw_gain(p->nr - 1, used - last) < min(p->wanted, ssw_gain(p->nr, used)))
+			break;
+		used -= last;
+		p->nr--;
+	}
 }
 
 /*
@@ -179,34 +219,24 @@ static void ssw_drain_all(struct ssw_slots *slots)
 	}
 }
 
-/* Empty what is sparse. The area's si->users and the mutex are held. */
-static int ssw_compact_area(struct ssw_area *area)
+/* Empty what was picked. */
+static int ssw_move_picked(struct ssw_mover *m, const struct ssw_picks *p)
 {
-	struct ssw_slots *slots = area->slots;
-	struct ssw_pick *pick;
-	struct ssw_mover *m;
-	unsigned int nr;
+	struct ssw_slots *slots = m->area->slots;
+	unsigned int nr = p->nr;
 	int err = 0, ended;
 
-	pick = kvmalloc_array(slots->nr_clusters, sizeof(*pick), GFP_KERNEL);
-	m = ssw_mover_alloc(area, READ_ONCE(ssw_move_batch));
-	if (!pick || !m) {
-		err = -ENOMEM;
-		goto out;
-	}
-	ssw_drain_all(slots);
-	nr = ssw_pick(area, pick);
 	if (nr) {
 		/* The one that has most in use is the dearest to empty. */
-		struct ssw_cluster *last = &slots->cluster[pick[nr - 1].cluster];
+		struct ssw_cluster *last = &slots->cluster[p->pick[nr - 1].cluster];
 
 		ssw_token_get(slots);
-		if (ssw_cluster_begin_moves(slots, last, SSW_SPARSE))
+		if (ssw_cluster_begin_moves(slots, last, p->cap))
 			nr--;
 		ssw_token_release(slots);
 	}
 	for (unsigned int i = 0; i < nr && !err; i++) {
-		err = ssw_move_cluster(m, &slots->cluster[pick[i].cluster], SSW_SPARSE);
+		err = ssw_move_cluster(m, &slots->cluster[p->pick[i].cluster], p->cap);
 		if (!err && signal_pending(current))
 			err = -ERESTARTSYS;
 		cond_resched();
@@ -217,14 +247,34 @@ static int ssw_compact_area(struct ssw_area *area)
 	ssw_token_get(slots);
 	ssw_cluster_end_moves(slots);
 	ssw_token_release(slots);
-	if (!err && signal_pending(current))
-		err = -ERESTARTSYS;
-	/* swapoff does the rest. */
-	if (READ_ONCE(slots->closed))
-		err = -EBUSY;
-out:
+	return err;
+}
+
+/* Empty what is sparse. The area's si->users and the mutex are held. */
+static int ssw_compact_area(struct ssw_area *area)
+{
+	struct ssw_slots *slots = area->slots;
+	struct ssw_picks *p = kvmalloc(struct_size(p, pick, slots->nr_clusters), GFP_KERNEL);
+	struct ssw_mover *m = ssw_mover_alloc(READ_ONCE(ssw_move_batch));
+	int err = -ENOMEM;
+
+	if (p && m) {
+		p->cap = SSW_SPARSE;
+		p->wanted = UINT_MAX;
+		p->by_itself = false;
+		p->max = slots->nr_clusters;
+		m->area = area;
+		ssw_drain_all(slots);
+		ssw_pick(area, p);
+		err = ssw_move_picked(m, p);
+		if (!err && signal_pending(current))
+			err = -ERESTARTSYS;
+		/* swapoff does the rest. */
+		if (READ_ONCE(slots->closed))
+			err = -EBUSY;
+	}
 	ssw_mover_free(m);
-	kvfree(pick);
+	kvfree(p);
 	return err;
 }
 
@@ -246,17 +296,65 @@ int ssw_compact(struct ssw_area *area)
 
 	if (!ssw_defrag_on || !area->slots || area->fs_ops)
 		return -EOPNOTSUPP;
+	atomic_inc(&ssw_compacts);
 	/* A swapoff of this area waits for this task, and must not wait for a pass elsewhere. */
 	while (!mutex_trylock(&ssw_move_mutex)) {
 		if (READ_ONCE(area->slots->closed))
-			return -EBUSY;
-		if (msleep_interruptible(SSW_MOVE_POLL_MS))
-			return -ERESTARTSYS;
+			goto out;
+		if (msleep_interruptible(SSW_MOVE_POLL_MS)) {
+			err = -ERESTARTSYS;
+			goto out;
+		}
 	}
 	if (!READ_ONCE(area->slots->closed) && percpu_ref_tryget_live(&area->si->users)) {
 		err = ssw_compact_area(area);
 		percpu_ref_put(&area->si->users);
 	}
+	mutex_unlock(&ssw_move_mutex);
+out:
+	atomic_dec(&ssw_compacts);
+	return err;
+}
+
+/**
+ * ssw_compact_waits - see if somebody has asked for an area to be compacted
+ *
+ * Context: any.
+ * Return: true if so, and it is not done yet.
+ */
+bool ssw_compact_waits(void)
+{
+	return atomic_read(&ssw_compacts);
+}
+
+/**
+ * ssw_defrag_pass - empty sparse clusters that have been left alone for a while
+ * @m: defragd's mover, with an area whose si->users is held
+ * @p: where to pick clusters, with what limits that; says afterwards which they were
+ *
+ * Context: defragd. Waits for the device.
+ * Return: 0, also if there was nothing to move; -EBUSY if there is another mover; -ENOSPC or
+ * -ENOMEM if there was no place for all of it; or what the mover's pause said.
+ */
+int ssw_defrag_pass(struct ssw_mover *m, struct ssw_picks *p)
+{
+	struct ssw_slots *slots = m->area->slots;
+	bool left = false;
+	int err;
+
+	if (!mutex_trylock(&ssw_move_mutex))
+		return -EBUSY;
+	WRITE_ONCE(slots->sparse, 0);
+	/* Barrier H. */
+	smp_mb();
+	ssw_drain_all(slots);
+	ssw_pick(m->area, p);
+	err = ssw_move_picked(m, p);
+	/* Those that are dear, used too lately, or in the swap cache in part keep their mark. */
+	for (unsigned int i = 0; i < slots->nr_clusters && !left; i++)
+		left = READ_ONCE(slots->cluster[i].sparse);
+	if (left)
+		WRITE_ONCE(slots->sparse, 1);
 	mutex_unlock(&ssw_move_mutex);
 	return err;
 }

@@ -57,6 +57,7 @@
 
 /* mm's own, hooks.h with it */
 #include "../internal.h"
+#include "move.h"
 #include "slot.h"
 #include "stat.h"
 
@@ -108,6 +109,7 @@ enum ssw_mech {
  * @read_ops: the driver's, by which pages are read directly; NULL if they cannot be
  * @reap_queued: whether @reap_node is in the list of the worker that polls
  * @reap_node: in that list, with a reference on si->users
+ * @defrag: what defragd keeps
  *
  * Lives from swapon to swapoff. A slot in use keeps swapoff from completing. So a
  * thread that has one, or a reference on si->users, may use all of the struct. Other
@@ -128,6 +130,9 @@ struct ssw_area {
 	const struct scaleswap_read_ops *read_ops;
 	atomic_t reap_queued;
 	struct llist_node reap_node;
+#ifdef CONFIG_SCALESWAP_DEFRAG
+	struct ssw_defrag defrag;
+#endif
 };
 
 /**

@@ -53,7 +53,6 @@
 #include "../internal.h"
 #include "../swap.h"
 #include "internal.h"
-#include "move.h"
 
 #include <trace/events/scaleswap.h>
 
@@ -98,39 +97,62 @@ void ssw_mover_free(struct ssw_mover *m)
 {
 	if (!m)
 		return;
-	for (unsigned int i = 0; i < m->batch && m->folio[i]; i++) {
-		m->folio[i]->swap.val = 0;
-		folio_put(m->folio[i]);
-	}
+	ssw_mover_set_batch(m, 0);
 	ssw_table_free(m->table);
 	kvfree(m);
 }
 
 /**
  * ssw_mover_alloc - have what it takes to move slots
- * @area: a per-core area, whose si->users is held
  * @batch: most slots at a time, from SSW_MOVE_BATCH_MIN to SSW_MOVE_BATCH_MAX
+ *
+ * The caller sets ssw_mover.area.
  *
  * Context: process context, sleeps.
  * Return: the mover, or NULL if there is no memory.
  */
-struct ssw_mover *ssw_mover_alloc(struct ssw_area *area, unsigned int batch)
+struct ssw_mover *ssw_mover_alloc(unsigned int batch)
 {
 	struct ssw_mover *m = kvzalloc(sizeof(*m), GFP_KERNEL);
 
 	if (!m)
 		return NULL;
-	m->area = area;
-	m->batch = batch;
 	init_completion(&m->done);
-	for (unsigned int i = 0; i < batch; i++) {
-		m->folio[i] = folio_alloc(GFP_KERNEL, 0);
-		if (!m->folio[i]) {
-			ssw_mover_free(m);
-			return NULL;
-		}
+	/* What is moved must not depend on there being memory later. */
+	m->table = ssw_table_alloc(GFP_KERNEL);
+	for (; m->table && m->batch < batch; m->batch++) {
+		m->folio[m->batch] = folio_alloc(GFP_KERNEL, 0);
+		if (!m->folio[m->batch])
+			break;
+	}
+	if (!m->table || m->batch < batch) {
+		ssw_mover_free(m);
+		return NULL;
 	}
 	return m;
+}
+
+/**
+ * ssw_mover_set_batch - change how many slots are moved at a time
+ * @m: the mover, without a batch
+ * @batch: most slots at a time; fewer if there is no memory for that
+ *
+ * Context: any; does not sleep.
+ */
+void ssw_mover_set_batch(struct ssw_mover *m, unsigned int batch)
+{
+	for (; m->batch > batch; m->batch--) {
+		struct folio *folio = m->folio[m->batch - 1];
+
+		m->folio[m->batch - 1] = NULL;
+		folio->swap.val = 0;
+		folio_put(folio);
+	}
+	for (; m->batch < batch; m->batch++) {
+		m->folio[m->batch] = folio_alloc(GFP_NOWAIT | __GFP_NOWARN, 0);
+		if (!m->folio[m->batch])
+			break;
+	}
 }
 
 static swp_entry_t ssw_move_entry(const struct ssw_mover *m, unsigned int slot)
@@ -198,7 +220,7 @@ static int ssw_moves_place(struct ssw_mover *m)
 		unsigned int slot, got;
 
 		if (!m->table)
-			m->table = ssw_table_alloc();
+			m->table = ssw_table_alloc(0);
 		ssw_token_get(slots);
 		got = ssw_cluster_alloc_moved(slots, m->nr - at, &m->table, &slot);
 		/* What moves have emptied may still be in the queue. */
@@ -317,6 +339,7 @@ static void ssw_moves_io(struct ssw_mover *m, enum req_op op, enum ssw_move_stat
 	ssw_move_put(m);
 	wait_for_completion_io(&m->done);
 	ssw_stat_add(op == REQ_OP_READ ? SSW_MOVE_READ : SSW_MOVE_WRITTEN, nr << PAGE_SHIFT);
+	m->bytes += nr << PAGE_SHIFT;
 }
 
 /* The same, and what fails once more by itself: mostly only one page of a bio is bad. */
@@ -383,7 +406,6 @@ static void ssw_move_commit(struct ssw_mover *m, struct mm_struct *mm, unsigned 
 	mv->state = SSW_MOVE_DONE;
 }
 
-/* Move slots of one mm, which is locked for reading. */
 /*
  * Move slots whose page table entries are in the table of addr, the first one's address. Return
  * the first one that is elsewhere, or from if there is no such table.
@@ -414,6 +436,7 @@ static unsigned int ssw_moves_table(struct ssw_mover *m, struct vm_area_struct *
 	return from;
 }
 
+/* Move slots of one mm, which is locked for reading. */
 static void ssw_moves_mm(struct ssw_mover *m, struct mm_struct *mm, unsigned int from,
 			 unsigned int to)
 {
@@ -503,6 +526,7 @@ static void ssw_moves_release(struct ssw_mover *m)
 		if (mv->state == SSW_MOVE_DONE) {
 			ssw_run_add(&run, ssw_move_entry(m, mv->from));
 			ssw_stat_add(SSW_MOVE_MOVED, 1);
+			m->moved++;
 			if (mv->kind != SSW_MOVE_DATA)
 				ssw_stat_add(mv->kind == SSW_MOVE_ZERO ? SSW_MOVE_MOVED_ZERO :
 					     SSW_MOVE_MOVED_ZSWAP, 1);
@@ -517,7 +541,10 @@ static void ssw_moves_release(struct ssw_mover *m)
 	rcu_read_unlock();
 }
 
-/* Move a batch. Return 0; -ENOSPC or -ENOMEM if there was no place for all of it. */
+/*
+ * Move a batch, and pause. Return 0; -ENOSPC or -ENOMEM if there was no place for all of it; or
+ * what the pause said.
+ */
 static int ssw_moves(struct ssw_mover *m)
 {
 	unsigned int nr_data = 0;
@@ -525,6 +552,8 @@ static int ssw_moves(struct ssw_mover *m)
 
 	if (!m->nr)
 		return 0;
+	m->begun = jiffies;
+	m->bytes = 0;
 	err = ssw_moves_place(m);
 	ssw_moves_prepare(m);
 	while (nr_data < m->nr && m->move[nr_data].kind == SSW_MOVE_DATA && m->move[nr_data].to)
@@ -536,7 +565,7 @@ static int ssw_moves(struct ssw_mover *m)
 	ssw_moves_commit(m);
 	ssw_moves_release(m);
 	m->nr = 0;
-	return err;
+	return !err && m->pause ? m->pause(m) : err;
 }
 
 /* --- clusters ----------------------------------------------------------------- */
@@ -546,7 +575,7 @@ static int ssw_moves(struct ssw_mover *m)
  * @m: the mover
  *
  * Context: process context, sleeps.
- * Return: 0; -ENOSPC or -ENOMEM if there was no place for all of it.
+ * Return: 0; -ENOSPC or -ENOMEM if there was no place for all of it; or what the pause said.
  */
 int ssw_move_flush(struct ssw_mover *m)
 {
@@ -579,7 +608,7 @@ int ssw_move_flush(struct ssw_mover *m)
  * The caller has to call ssw_move_flush() in the end.
  *
  * Context: process context, sleeps.
- * Return: 0; -ENOSPC or -ENOMEM if there was no place for what was moved.
+ * Return: 0; -ENOSPC or -ENOMEM if there was no place for what was moved; or what the pause said.
  */
 int ssw_move_cluster(struct ssw_mover *m, struct ssw_cluster *ci, unsigned int cap)
 {

@@ -15,6 +15,7 @@
 
 struct folio;
 struct ssw_area;
+struct task_struct;
 
 /* Slots that are moved at a time */
 #define SSW_MOVE_BATCH		128
@@ -66,8 +67,96 @@ struct ssw_move {
 };
 
 /**
+ * struct ssw_pick - a cluster that could be emptied
+ * @cluster: its number
+ * @used: its slots in use
+ */
+struct ssw_pick {
+	unsigned int cluster;
+	unsigned int used;
+};
+
+/**
+ * struct ssw_picks - clusters that are to be emptied
+ * @cap: the most slots in use that one may have
+ * @wanted: the most clusters to gain
+ * @by_itself: defragd asks: only clusters that are marked as sparse, and whose slots in use are as
+ *	       many as at its last look
+ * @used_lately: set if there were others
+ * @max: length of @pick
+ * @nr: how many there are
+ * @pick: these, the cheapest first
+ */
+struct ssw_picks {
+	unsigned int cap;
+	unsigned int wanted;
+	bool by_itself;
+	bool used_lately;
+	unsigned int max;
+	unsigned int nr;
+	struct ssw_pick pick[] __counted_by(max);
+};
+
+/**
+ * enum ssw_defrag_state - what defragd does about an area, from least to most
+ * @SSW_DEFRAG_OFF: nothing, it is not enabled, or the area's slots cannot be moved
+ * @SSW_DEFRAG_ENOUGH: nothing, there are enough free clusters
+ * @SSW_DEFRAG_NOTHING: nothing, no clusters can be gained at the moment
+ * @SSW_DEFRAG_BLIND: nothing, it cannot see whether the device is idle
+ * @SSW_DEFRAG_WATCHING: it waits until the device has been idle for a while
+ * @SSW_DEFRAG_MOVING: it moves slots
+ * @SSW_NR_DEFRAG_STATES: number of the above
+ */
+enum ssw_defrag_state {
+	SSW_DEFRAG_OFF,
+	SSW_DEFRAG_ENOUGH,
+	SSW_DEFRAG_NOTHING,
+	SSW_DEFRAG_BLIND,
+	SSW_DEFRAG_WATCHING,
+	SSW_DEFRAG_MOVING,
+	SSW_NR_DEFRAG_STATES,
+};
+
+/**
+ * struct ssw_look - what was to be seen of an area's device at a time
+ * @when: that time, in jiffies
+ * @ios: requests that the whole disk has completed
+ * @slots: slots of the area that were allocated, and freed, which is all there is to see of a
+ *	   device that counts nothing
+ */
+struct ssw_look {
+	unsigned long when;
+	unsigned long ios;
+	unsigned long slots;
+};
+
+/**
+ * struct ssw_defrag - what defragd keeps of an area; its own, but for @state, which others read
+ * @state: enum ssw_defrag_state
+ * @cap: as struct ssw_picks has it, as high as it ever had to be since there were enough clusters
+ * @no_blocks: ssw_slots.no_blocks, when there were enough
+ * @idle: for how many looks the device has been idle
+ * @again: jiffies, not to try before: nothing could be gained; 0 for none
+ * @changes: ssw_defrag_changes, when @again was set
+ * @look: the last look
+ */
+struct ssw_defrag {
+	enum ssw_defrag_state state;
+	unsigned int cap;
+	unsigned int no_blocks;
+	unsigned int idle;
+	unsigned long again;
+	unsigned int changes;
+	struct ssw_look look;
+};
+
+/**
  * struct ssw_mover - what moves a batch of slots
  * @area: the area
+ * @pause: called after each batch, for what comes between them; an error ends the pass. Or NULL
+ * @begun: when the last batch was begun, in jiffies
+ * @bytes: what it has read and written
+ * @moved: how many slots were moved; the caller may set it to 0
  * @table: for the next cluster that is filled, or NULL
  * @batch: most slots at a time
  * @nr: slots of the batch in work
@@ -80,6 +169,10 @@ struct ssw_move {
  */
 struct ssw_mover {
 	struct ssw_area *area;
+	int (*pause)(struct ssw_mover *m);
+	unsigned long begun;
+	u64 bytes;
+	unsigned long moved;
 	struct ssw_table *table;
 	unsigned int batch;
 	unsigned int nr;
@@ -140,7 +233,8 @@ static inline void scaleswap_zswap_move(swp_entry_t from, swp_entry_t to)
 
 /* move.c */
 int ssw_move_init(void);
-struct ssw_mover *ssw_mover_alloc(struct ssw_area *area, unsigned int batch);
+struct ssw_mover *ssw_mover_alloc(unsigned int batch);
+void ssw_mover_set_batch(struct ssw_mover *m, unsigned int batch);
 void ssw_mover_free(struct ssw_mover *m);
 int ssw_move_cluster(struct ssw_mover *m, struct ssw_cluster *ci, unsigned int cap);
 int ssw_move_flush(struct ssw_mover *m);
@@ -149,7 +243,22 @@ int ssw_move_flush(struct ssw_mover *m);
 extern bool ssw_defrag_on;
 extern unsigned int ssw_move_batch;
 int ssw_compact(struct ssw_area *area);
+bool ssw_compact_waits(void);
+int ssw_defrag_pass(struct ssw_mover *m, struct ssw_picks *p);
 void ssw_clusters_count(const struct ssw_slots *slots, unsigned int *empty, unsigned int *sparse);
 unsigned int ssw_frag_index(const struct ssw_area *area);
+
+/* defragd.c */
+#define SSW_DEFRAG_IDLE_MS_MIN	100U
+#define SSW_DEFRAG_IDLE_MS_MAX	600000U
+#define SSW_DEFRAG_IDLE_IOS_MAX	100000U
+#define SSW_DEFRAG_MB_S_MAX	65536U
+extern unsigned int ssw_defrag_free_low, ssw_defrag_free_high;
+extern unsigned int ssw_defrag_idle_ms, ssw_defrag_idle_ios, ssw_defrag_mb_s;
+bool ssw_defrag_stops(const struct ssw_area *area);
+bool ssw_defrag_enabled(void);
+int ssw_defrag_enable(bool enable);
+void ssw_defrag_changed(void);
+const char *ssw_defrag_state_name(const struct ssw_area *area);
 
 #endif /* _MM_SCALESWAP_MOVE_H */

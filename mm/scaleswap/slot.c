@@ -36,16 +36,17 @@ int __init ssw_table_init(void)
 
 /**
  * ssw_table_alloc - allocate a table with all words free
+ * @more: what is allowed beside %GFP_NOWAIT
  *
- * Swap space is allocated to free memory, so this must not wait for memory to
- * become free. It may use the reserves, as the rest of swap-out does.
+ * Swap space is allocated to free memory, so this must not wait for memory to become free. For
+ * that it may use the reserves (%__GFP_HIGH), as the rest of swap-out does. A mover may not.
  *
- * Context: any but with a token held; does not sleep.
+ * Context: any but with a token held; does not sleep, unless @more says so.
  * Return: the table, or NULL.
  */
-struct ssw_table *ssw_table_alloc(void)
+struct ssw_table *ssw_table_alloc(gfp_t more)
 {
-	const gfp_t gfp = GFP_NOWAIT | __GFP_HIGH | __GFP_NOWARN | __GFP_ZERO;
+	const gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN | __GFP_ZERO | more;
 	struct ssw_table *table;
 
 	table = kmem_cache_alloc(ssw_table_cachep, gfp);

@@ -512,6 +512,16 @@ unsigned int ssw_cluster_freed(struct ssw_slots *slots, struct ssw_cluster *ci,
 			       unsigned int nr);
 unsigned int ssw_cluster_queue(struct ssw_slots *slots, struct ssw_cluster *ci);
 
+/* defragd.c */
+#ifdef CONFIG_SCALESWAP_DEFRAG
+void ssw_slots_kick(struct ssw_slots *slots);
+#else
+/* Nobody asks to be told. */
+static inline void ssw_slots_kick(struct ssw_slots *slots)
+{
+}
+#endif
+
 /* deleg.c */
 #define SSW_DELEG_BATCH_DEFAULT	64
 #define SSW_DELEG_BATCH_MAX		256
@@ -529,7 +539,7 @@ bool ssw_request_delegate(struct ssw_slots *slots, struct ssw_request *req,
 
 /* slot.c */
 int ssw_table_init(void);
-struct ssw_table *ssw_table_alloc(void);
+struct ssw_table *ssw_table_alloc(gfp_t more);
 void ssw_table_free(struct ssw_table *table);
 void ssw_table_free_rcu(struct ssw_table *table);
 unsigned long ssw_slot_next(struct ssw_slots *slots, unsigned long slot);

@@ -97,6 +97,18 @@
  * - The mover, ssw_slot_arrive(): what belongs to the slot; its word, by a release.
  * - Every other CPU, ssw_slot_update(): a compare-and-exchange of the word, a full barrier; what
  *   belongs to the slot.
+ *
+ * **H**: defragd (defragd.c) does not overlook that a cluster has become sparse, or that few
+ * clusters are left.
+ *
+ * - The CPU that frees, ssw_cluster_freed(): lower ``used``, a full barrier; read ``sparse`` of the
+ *   cluster. If it is not set, ssw_cluster_sparse(): set it; smp_mb(); read ``sparse`` of the area,
+ *   and if that is not set: set it; smp_mb(); read ``kick_sparse``.
+ * - defragd, ssw_sparse_clear(): ``sparse`` of a cluster = 0; smp_mb(); read ``used``.
+ * - defragd, ssw_pick(): ``sparse`` of the area = 0; smp_mb(); read ``sparse`` of the clusters.
+ * - defragd before it sleeps, ssw_defrag_arm(): ``kick_sparse`` = 1; smp_mb(); read ``sparse`` of
+ *   the area. Or ``kick_at``; smp_mb(); read ``nr_tables``.
+ * - The owner, ssw_cluster_begin(): raise ``nr_tables``; smp_mb(); read ``kick_at``.
  */
 #ifndef _MM_SCALESWAP_SLOT_TYPES_H
 #define _MM_SCALESWAP_SLOT_TYPES_H
@@ -124,6 +136,8 @@ struct ssw_area;
 #define SSW_NR_CURSORS		(SSW_CURSOR_MOVE + 1)
 /* An area with at least so many clusters keeps one of them for moves. */
 #define SSW_RESERVE_MIN		32U
+/* A cluster with at most so many slots in use is sparse: half of them. */
+#define SSW_SPARSE		(SSW_CLUSTER_SLOTS / 2)
 
 /**
  * struct ssw_table - the words of one cluster
@@ -184,6 +198,9 @@ enum ssw_state {
  * @seen: owner; the last search that found no block of @order here
  * @node: in the queue, to notify the owner of free slots
  * @list: owner
+ * @looked: how many were in use when defragd last looked; defragd
+ * @sparse: a hint that at most SSW_SPARSE are in use; who frees sets it, defragd clears it,
+ *          barrier H
  */
 struct ssw_cluster {
 	struct ssw_table __rcu *table;
@@ -195,6 +212,8 @@ struct ssw_cluster {
 	u32 seen;
 	struct ssw_node node;
 	struct list_head list;
+	u16 looked;
+	bool sparse;
 } ____cacheline_aligned;
 
 /**
@@ -234,6 +253,9 @@ struct ssw_cursor {
  * @full: a hint that no slot is free; the owner sets it, barrier E
  * @quiet: a hint that no slot was freed since the current search for blocks began;
  *         the owner sets it, barrier F
+ * @sparse: a hint that a cluster has become sparse since defragd last looked; barrier H
+ * @kick_sparse: whether defragd waits for @sparse
+ * @kick_at: defragd waits for so many clusters to be in use; barrier H
  * @token: see the top of this file
  * @queue: requests, and clusters that got free slots; any CPU adds, the owner takes
  * @nr_queued: clusters in @queue and @backlog
@@ -250,6 +272,7 @@ struct ssw_cursor {
  * @nr_tables: owner; tables in use
  * @queue_max: owner; most entries ever found in @queue
  * @search: owner; number of the current search for blocks, see @quiet
+ * @no_blocks: owner; how often there was no block of the order that was asked for
  * @scanned: owner; words read since the current drain of the queue began
  */
 struct ssw_slots {
@@ -264,6 +287,9 @@ struct ssw_slots {
 	bool closed;
 	int full;
 	int quiet;
+	int sparse;
+	int kick_sparse;
+	unsigned int kick_at;
 
 	struct llist_head queue ____cacheline_aligned_in_smp;
 	atomic_t nr_queued;
@@ -282,6 +308,7 @@ struct ssw_slots {
 	unsigned int nr_tables;
 	unsigned int queue_max;
 	u32 search;
+	unsigned int no_blocks;
 	unsigned int scanned;
 };
 

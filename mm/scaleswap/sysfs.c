@@ -18,7 +18,6 @@
 #include <linux/topology.h>
 
 #include "evict.h"
-#include "move.h"
 #include "zbatch.h"
 #include "internal.h"
 
@@ -555,6 +554,11 @@ static ssize_t frag_index_show(struct ssw_area *area, char *buf)
 	return sysfs_emit(buf, "%u\n", area->slots ? ssw_frag_index(area) : 0);
 }
 
+static ssize_t defrag_state_show(struct ssw_area *area, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", ssw_defrag_state_name(area));
+}
+
 static ssize_t compact_store(struct ssw_area *area, const char *buf, size_t count)
 {
 	bool v;
@@ -577,6 +581,7 @@ static ssize_t compact_store(struct ssw_area *area, const char *buf, size_t coun
 static struct ssw_area_attr free_clusters_attr = __ATTR_RO(free_clusters);
 static struct ssw_area_attr sparse_clusters_attr = __ATTR_RO(sparse_clusters);
 static struct ssw_area_attr frag_index_attr = __ATTR_RO(frag_index);
+static struct ssw_area_attr defrag_state_attr = __ATTR_RO(defrag_state);
 static struct ssw_area_attr compact_attr = __ATTR_WO(compact);
 #endif
 
@@ -608,6 +613,7 @@ static struct attribute *ssw_area_attrs[] = {
 	&free_clusters_attr.attr,
 	&sparse_clusters_attr.attr,
 	&frag_index_attr.attr,
+	&defrag_state_attr.attr,
 	&compact_attr.attr,
 #endif
 	NULL,
@@ -725,6 +731,104 @@ static ssize_t batch_pages_store(struct kobject *kobj, struct kobj_attribute *at
 
 static struct kobj_attribute batch_pages_attr = __ATTR_RW(batch_pages);
 
+static ssize_t defrag_enabled_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", ssw_defrag_enabled());
+}
+
+static ssize_t defrag_enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
+				    const char *buf, size_t count)
+{
+	ssize_t err;
+	bool enable;
+
+	err = ssw_switch_store(buf, count, "defrag/enabled", &enable);
+	if (err < 0)
+		return err;
+	err = ssw_defrag_enable(enable);
+	if (err == -EOPNOTSUPP)
+		pr_warn_ratelimited("defrag/enabled: boot with scaleswap=on or scaleswap=defrag\n");
+	return err ?: count;
+}
+
+static struct kobj_attribute defrag_enabled_attr =
+	__ATTR(enabled, 0644, defrag_enabled_show, defrag_enabled_store);
+
+static ssize_t defrag_free_low_store(struct kobject *kobj, struct kobj_attribute *attr,
+				     const char *buf, size_t count)
+{
+	ssize_t ret = ssw_tunable_store(buf, count, "defrag/free_low", 0,
+					READ_ONCE(ssw_defrag_free_high), &ssw_defrag_free_low);
+
+	ssw_defrag_changed();
+	return ret;
+}
+
+static ssize_t defrag_free_high_store(struct kobject *kobj, struct kobj_attribute *attr,
+				      const char *buf, size_t count)
+{
+	ssize_t ret = ssw_tunable_store(buf, count, "defrag/free_high",
+					READ_ONCE(ssw_defrag_free_low), 100, &ssw_defrag_free_high);
+
+	ssw_defrag_changed();
+	return ret;
+}
+
+static ssize_t defrag_idle_ms_store(struct kobject *kobj, struct kobj_attribute *attr,
+				    const char *buf, size_t count)
+{
+	return ssw_tunable_store(buf, count, "defrag/idle_ms", SSW_DEFRAG_IDLE_MS_MIN,
+				 SSW_DEFRAG_IDLE_MS_MAX, &ssw_defrag_idle_ms);
+}
+
+static ssize_t defrag_idle_ios_store(struct kobject *kobj, struct kobj_attribute *attr,
+				     const char *buf, size_t count)
+{
+	return ssw_tunable_store(buf, count, "defrag/idle_ios", 0, SSW_DEFRAG_IDLE_IOS_MAX,
+				 &ssw_defrag_idle_ios);
+}
+
+static ssize_t defrag_max_mb_s_store(struct kobject *kobj, struct kobj_attribute *attr,
+				     const char *buf, size_t count)
+{
+	return ssw_tunable_store(buf, count, "defrag/max_mb_s", 1, SSW_DEFRAG_MB_S_MAX,
+				 &ssw_defrag_mb_s);
+}
+
+#define SSW_DEFRAG_TUNABLE(_name, _value)						\
+static ssize_t defrag_##_name##_show(struct kobject *kobj,			\
+				     struct kobj_attribute *attr, char *buf)	\
+{										\
+	return sysfs_emit(buf, "%u\n", READ_ONCE(_value));			\
+}
+
+SSW_DEFRAG_TUNABLE(free_low, ssw_defrag_free_low)
+static struct kobj_attribute defrag_free_low_attr =
+	__ATTR(free_low, 0644, defrag_free_low_show, defrag_free_low_store);
+
+SSW_DEFRAG_TUNABLE(free_high, ssw_defrag_free_high)
+static struct kobj_attribute defrag_free_high_attr =
+	__ATTR(free_high, 0644, defrag_free_high_show, defrag_free_high_store);
+
+SSW_DEFRAG_TUNABLE(idle_ms, ssw_defrag_idle_ms)
+static struct kobj_attribute defrag_idle_ms_attr =
+	__ATTR(idle_ms, 0644, defrag_idle_ms_show, defrag_idle_ms_store);
+
+SSW_DEFRAG_TUNABLE(idle_ios, ssw_defrag_idle_ios)
+static struct kobj_attribute defrag_idle_ios_attr =
+	__ATTR(idle_ios, 0644, defrag_idle_ios_show, defrag_idle_ios_store);
+
+SSW_DEFRAG_TUNABLE(max_mb_s, ssw_defrag_mb_s)
+static struct kobj_attribute defrag_max_mb_s_attr =
+	__ATTR(max_mb_s, 0644, defrag_max_mb_s_show, defrag_max_mb_s_store);
+
+static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", ssw_defrag_state_name(NULL));
+}
+
+static struct kobj_attribute state_attr = __ATTR_RO(state);
+
 /* lru/ has a file of the same name. */
 #define SSW_DEFRAG_FILE(_item, _name)						\
 static ssize_t defrag_##_name##_show(struct kobject *kobj,			\
@@ -739,7 +843,14 @@ static struct kobj_attribute defrag_##_name##_attr =				\
 SSW_DEFRAG_STATS(SSW_DEFRAG_FILE)
 
 static struct attribute *ssw_defrag_attrs[] = {
+	&defrag_enabled_attr.attr,
+	&defrag_free_low_attr.attr,
+	&defrag_free_high_attr.attr,
+	&defrag_idle_ms_attr.attr,
+	&defrag_idle_ios_attr.attr,
+	&defrag_max_mb_s_attr.attr,
 	&batch_pages_attr.attr,
+	&state_attr.attr,
 	SSW_DEFRAG_STATS(SSW_DEFRAG_ATTR)
 	NULL,
 };

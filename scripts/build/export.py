@@ -154,7 +154,7 @@ PIECES = (
      "Submit all units of a request before the first is waited for, end each\n"
      "whatever the device does, and decompress in software what it does not.\n"
      "Nothing compiles it yet."),
-    (7, ("mm/scaleswap/move.c", "mm/scaleswap/defrag.c", "mm/scaleswap/zswap-move.c",
+    (7, ("mm/scaleswap/move.c", "mm/scaleswap/defrag.c", "mm/scaleswap/defragd.c", "mm/scaleswap/zswap-move.c",
          "mm/scaleswap/Kconfig.defrag"),
      "mm/scaleswap: move slots that are in use",
      "Slots in use get spread over many clusters, so that large folios find no\n"

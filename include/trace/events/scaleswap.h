@@ -123,6 +123,36 @@ TRACE_EVENT(scaleswap_move_skip,
 );
 
 /*
+ * defragd begins or ends to do something about an area (enum ssw_defrag_state). It empties clusters
+ * with at most cap slots in use; free is how many clusters are free.
+ */
+TRACE_EVENT(scaleswap_defrag_state,
+
+	TP_PROTO(unsigned int type, unsigned int state, unsigned int cap, unsigned int free),
+
+	TP_ARGS(type, state, cap, free),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, type)
+		__field(unsigned int, state)
+		__field(unsigned int, cap)
+		__field(unsigned int, free)
+	),
+
+	TP_fast_assign(
+		__entry->type = type;
+		__entry->state = state;
+		__entry->cap = cap;
+		__entry->free = free;
+	),
+
+	TP_printk("type=%u state=%s cap=%u free=%u", __entry->type,
+		  __print_symbolic(__entry->state, { 0, "off" }, { 1, "enough" }, { 2, "nothing" },
+				   { 3, "blind" }, { 4, "watching" }, { 5, "moving" }),
+		  __entry->cap, __entry->free)
+);
+
+/*
  * A task waited for evictors: at a limit of a memcg, or for memory of a node; the other one is 0 or
  * -1. The reason is why it has to reclaim, or none. If held, it had reclaimed before, and waited for
  * what evictors held.

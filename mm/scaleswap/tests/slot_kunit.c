@@ -190,7 +190,7 @@ static enum ssw_result ssw_test_do(struct kunit *test, struct ssw_slots *slots,
 		ssw_token_release(slots);
 		if (req->result != SSW_NO_TABLE)
 			break;
-		req->table = ssw_table_alloc();
+		req->table = ssw_table_alloc(__GFP_HIGH);
 		KUNIT_ASSERT_NOT_NULL(test, req->table);
 	}
 	KUNIT_EXPECT_NULL(test, req->table);
@@ -472,7 +472,7 @@ static void ssw_test_slots_discard(struct kunit *test)
 static unsigned int ssw_test_alloc_moved(struct kunit *test, struct ssw_slots *slots,
 					 unsigned int nr, unsigned int *slot)
 {
-	struct ssw_table *table = ssw_table_alloc();
+	struct ssw_table *table = ssw_table_alloc(__GFP_HIGH);
 	unsigned int got;
 
 	KUNIT_ASSERT_NOT_NULL(test, table);
@@ -651,7 +651,7 @@ static void ssw_test_queue_order(struct kunit *test)
 	unsigned int batch = ssw_deleg_batch;
 
 	KUNIT_ASSERT_NOT_NULL(test, req);
-	req[0].table = ssw_table_alloc();
+	req[0].table = ssw_table_alloc(__GFP_HIGH);
 	KUNIT_ASSERT_NOT_NULL(test, req[0].table);
 	for (int i = 0; i < 150; i++) {
 		req[i].word = SSW_WORD_CACHE;

@@ -71,7 +71,7 @@ enum ssw_result test_alloc(struct ssw_slots *slots, bool home, unsigned int orde
 		}
 		if (req.result != SSW_NO_TABLE)
 			break;
-		req.table = ssw_table_alloc();
+		req.table = ssw_table_alloc(__GFP_HIGH);
 		if (!req.table)
 			req.no_table = true;
 	}

@@ -432,7 +432,7 @@ static void move_some(struct worker *w, struct held *first)
 	if (below(&w->rand, 2))
 		sched_yield();
 	for (at = 0; at < n; at += got) {
-		table = ssw_table_alloc();
+		table = ssw_table_alloc(__GFP_HIGH);
 		own(slots);
 		got = ssw_cluster_alloc_moved(slots, n - at, &table, &slot);
 		disown(slots);

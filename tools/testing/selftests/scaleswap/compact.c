@@ -11,95 +11,12 @@
 
 #include "dm_util.h"
 #include "fault_util.h"
-#include "harness.h"
+#include "move_harness.h"
 
 SSW_FIXTURE(compact, SSW_NEED_ON | SSW_NEED_BDEV)
 
-#define SLOTS	512
-/* 32 clusters, with a reserve */
-#define AREA	(32 * SLOTS)
-#define PAGES	(8 * SLOTS)
-/* One page of so many stays. */
-#define NTH	10
-#define KEPT	((PAGES + NTH - 1) / NTH)
-#define DEFRAG	SSW_SYS "/defrag/"
-#define SKIPPED	DEFRAG "skipped/"
 #define ZSWAP	"/sys/module/zswap/parameters/"
 #define SOFT_DIRTY	(1ULL << 55)
-
-static char dev[64];
-static int type;
-
-static int compact(const char *val)
-{
-	char path[128];
-
-	ssw_area_path(path, sizeof(path), type, "compact");
-	return ssw_write(path, val);
-}
-
-/* Turn an area on for this task's CPU. */
-static void area_on(struct __test_metadata *_metadata, const char *path)
-{
-	snprintf(dev, sizeof(dev), "%s", path);
-	ASSERT_EQ(0, ssw_mkswap(dev, AREA - 1));
-	type = ssw_on_cpu(dev, 0);
-	ASSERT_LE(0, type);
-	ASSERT_EQ(0, ssw_pin(0));
-}
-
-/* Swap pages out, and see that they are nowhere else. */
-static void out(struct __test_metadata *_metadata, char *p, size_t pages)
-{
-	ASSERT_EQ(pages, ssw_pageout(p, pages));
-	ssw_evict("ssw");
-}
-
-/* Keep each NTH page. */
-static void thin(char *p, size_t pages)
-{
-	for (size_t i = 0; i < pages; i++) {
-		if (i % NTH)
-			madvise(p + i * SSW_PAGE, SSW_PAGE, MADV_DONTNEED);
-	}
-}
-
-static long thin_wrong(const char *p, size_t pages, uint64_t gen)
-{
-	long wrong = 0;
-
-	for (size_t i = 0; i < pages; i += NTH)
-		wrong += ssw_wrong(p + i * SSW_PAGE, 1, gen);
-	return wrong;
-}
-
-/* Stamped pages, swapped out, of which each NTH is left */
-static char *sparse(struct __test_metadata *_metadata, uint64_t gen)
-{
-	char *p = ssw_map(PAGES, false);
-
-	ASSERT_NE(NULL, p);
-	ssw_stamp(p, PAGES, gen);
-	out(_metadata, p, PAGES);
-	thin(p, PAGES);
-	return p;
-}
-
-/* How many of the pages left are in other slots now */
-static long moved(const char *p, const uint64_t *was)
-{
-	long n = 0;
-
-	for (size_t i = 0; i < PAGES; i += NTH)
-		n += ssw_pm_offset(ssw_pagemap(p + i * SSW_PAGE)) != was[i / NTH];
-	return n;
-}
-
-static void where(const char *p, uint64_t *was)
-{
-	for (size_t i = 0; i < PAGES; i += NTH)
-		was[i / NTH] = ssw_pm_offset(ssw_pagemap(p + i * SSW_PAGE));
-}
 
 /* What is spread over clusters gets into one, and the others are free. */
 SSW_BODY(compact, gains_clusters)
