@@ -136,6 +136,8 @@ static void ssw_cluster_mark_bad(struct ssw_slots *slots,
 static void ssw_cluster_begin(struct ssw_slots *slots, struct ssw_cluster *ci,
 			      unsigned int order, struct ssw_table *table)
 {
+	unsigned int kick_at;
+
 	ssw_cluster_mark_bad(slots, ci, table);
 	WRITE_ONCE(ci->state, SSW_CL_NONFULL);
 	ci->order = order;
@@ -146,7 +148,8 @@ static void ssw_cluster_begin(struct ssw_slots *slots, struct ssw_cluster *ci,
 	rcu_assign_pointer(ci->table, table);
 	/* Barrier H. */
 	smp_mb();
-	if (READ_ONCE(slots->kick_at) && slots->nr_tables >= READ_ONCE(slots->kick_at))
+	kick_at = READ_ONCE(slots->kick_at);
+	if (kick_at && slots->nr_tables >= kick_at)
 		ssw_slots_kick(slots);
 }
 

@@ -70,7 +70,8 @@ static enum ssw_stat_item ssw_slot_stays(u64 word)
 /*
  * Look through a sparse cluster. What only the swap cache has is freed, which is cheapest. Return
  * how many slots are to be moved; 0 if there are none, or one has to stay: then there is nothing
- * to be gained. Set @for_long if that will be so until something is done to the slot.
+ * to be gained. Set @for_long if one has to stay for another reason than that it is in the swap
+ * cache: then defragd does not look again until a slot of the cluster is freed.
  */
 static unsigned int ssw_cluster_to_move(struct ssw_area *area, struct ssw_cluster *ci,
 					bool *for_long)
@@ -79,7 +80,6 @@ static unsigned int ssw_cluster_to_move(struct ssw_area *area, struct ssw_cluste
 	unsigned int nr = 0, stay = 0;
 
 	*for_long = false;
-
 	for (unsigned long slot = base; ; slot++) {
 		enum ssw_stat_item why;
 		u64 word;
@@ -128,17 +128,12 @@ static bool ssw_can_pick(struct ssw_slots *slots, const struct ssw_cluster *ci)
 	return can;
 }
 
-/* Take back the mark of a cluster that is empty, or has more slots in use. */
+/* Take back the mark of a cluster, before a look that decides whether it is set again. */
 static void ssw_sparse_clear(struct ssw_cluster *ci)
 {
-	unsigned int used;
-
 	WRITE_ONCE(ci->sparse, false);
 	/* Barrier H. */
 	smp_mb();
-	used = atomic_read(&ci->used);
-	if (used && used <= SSW_SPARSE)
-		WRITE_ONCE(ci->sparse, true);
 }
 
 /* See if defragd may pick a cluster: it is marked, and has been left alone for a while. */
@@ -148,6 +143,9 @@ static bool ssw_may_pick(struct ssw_picks *p, struct ssw_cluster *ci, unsigned i
 		return false;
 	if (!used || used > SSW_SPARSE) {
 		ssw_sparse_clear(ci);
+		used = atomic_read(&ci->used);
+		if (used && used <= SSW_SPARSE)
+			WRITE_ONCE(ci->sparse, true);
 		return false;
 	}
 	if (ci->looked == used)
@@ -179,9 +177,12 @@ static void ssw_pick(struct ssw_area *area, struct ssw_picks *p)
 			continue;
 		if (!in_use || in_use > p->cap || !ssw_can_pick(slots, ci))
 			continue;
+		/* What is freed meanwhile marks it again. */
+		if (p->by_itself)
+			ssw_sparse_clear(ci);
 		in_use = ssw_cluster_to_move(area, ci, &for_long);
-		if (for_long && p->by_itself)
-			WRITE_ONCE(ci->sparse, false);
+		if (p->by_itself && !for_long)
+			WRITE_ONCE(ci->sparse, true);
 		if (!in_use)
 			continue;
 		if (p->nr == p->max) {
@@ -334,7 +335,8 @@ bool ssw_compact_waits(void)
  *
  * Context: defragd. Waits for the device.
  * Return: 0, also if there was nothing to move; -EBUSY if there is another mover; -ENOSPC or
- * -ENOMEM if there was no place for all of it; or what the mover's pause said.
+ * -ENOMEM if there was no place for all of it; -EINTR if defragd is to leave the area alone; or what
+ * the mover's pause said.
  */
 int ssw_defrag_pass(struct ssw_mover *m, struct ssw_picks *p)
 {
@@ -349,7 +351,7 @@ int ssw_defrag_pass(struct ssw_mover *m, struct ssw_picks *p)
 	smp_mb();
 	ssw_drain_all(slots);
 	ssw_pick(m->area, p);
-	err = ssw_move_picked(m, p);
+	err = ssw_defrag_stops(m->area) ? -EINTR : ssw_move_picked(m, p);
 	/* Those that are dear, used too lately, or in the swap cache in part keep their mark. */
 	for (unsigned int i = 0; i < slots->nr_clusters && !left; i++)
 		left = READ_ONCE(slots->cluster[i].sparse);

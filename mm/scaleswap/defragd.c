@@ -43,7 +43,6 @@
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
-#include "../swap.h"
 #include "internal.h"
 
 #include <trace/events/scaleswap.h>
@@ -97,6 +96,8 @@ static void ssw_defrag_kick(void)
 {
 	struct task_struct *task = READ_ONCE(ssw_defragd_task);
 
+	/* What has changed comes first. Pairs with smp_store_mb() in ssw_defragd(). */
+	smp_mb();
 	WRITE_ONCE(ssw_defragd_kicked, true);
 	/* The barrier is in wake_up_process(). It pairs with that of set_current_state(). */
 	if (task)
@@ -161,7 +162,7 @@ static enum ssw_defrag_state ssw_defrag_state(const struct ssw_area *area)
  * ssw_defrag_state_name - say what defragd does
  * @area: about this area, which cannot go away; NULL for the one about which it does most
  *
- * Context: any but with an RCU read side that must not be nested.
+ * Context: any.
  * Return: a word, see ssw_defrag_states[].
  */
 const char *ssw_defrag_state_name(const struct ssw_area *area)
@@ -218,20 +219,23 @@ static unsigned int ssw_defrag_cap(struct ssw_area *area)
 	return d->cap;
 }
 
+/* How many clusters have to be free for there to be enough */
+static unsigned int ssw_clusters_enough(const struct ssw_slots *slots)
+{
+	return DIV_ROUND_UP_ULL((u64)slots->nr_clusters * READ_ONCE(ssw_defrag_free_high), 100);
+}
+
 static unsigned int ssw_defrag_wanted(const struct ssw_slots *slots)
 {
-	unsigned int free = ssw_clusters_free(slots);
-	unsigned int high = DIV_ROUND_UP_ULL((u64)slots->nr_clusters *
-					     READ_ONCE(ssw_defrag_free_high), 100);
+	unsigned int free = ssw_clusters_free(slots), enough = ssw_clusters_enough(slots);
 
-	return high > free ? high - free : 0;
+	return enough > free ? enough - free : 0;
 }
 
 /* Have whoever changes it tell. Return for how long to sleep: not at all if it has just changed. */
 static long ssw_defrag_arm(struct ssw_area *area)
 {
 	struct ssw_slots *slots = area->slots;
-	unsigned int wanted;
 
 	if (area->defrag.cap) {
 		WRITE_ONCE(slots->kick_sparse, 1);
@@ -240,8 +244,7 @@ static long ssw_defrag_arm(struct ssw_area *area)
 		return READ_ONCE(slots->sparse) ? 0 : MAX_SCHEDULE_TIMEOUT;
 	}
 	/* One more cluster in use than there may be */
-	wanted = DIV_ROUND_UP_ULL((u64)slots->nr_clusters * READ_ONCE(ssw_defrag_free_high), 100);
-	WRITE_ONCE(slots->kick_at, slots->nr_clusters - wanted + 1);
+	WRITE_ONCE(slots->kick_at, slots->nr_clusters - ssw_clusters_enough(slots) + 1);
 	/* Barrier H. */
 	smp_mb();
 	return ssw_defrag_cap(area) ? 0 : MAX_SCHEDULE_TIMEOUT;
@@ -307,14 +310,17 @@ static int ssw_defrag_pause(struct ssw_mover *m)
 	if (time_before(until, least))
 		until = least;
 	ssw_look(m->area, &look);
-	while (time_before(jiffies, until)) {
-		schedule_timeout_idle(min(until - jiffies, msecs_to_jiffies(SSW_LOOK_MS)));
+	for (;;) {
+		unsigned long now = jiffies;
+
+		if (!time_before(now, until))
+			return 0;
+		schedule_timeout_idle(min(until - now, msecs_to_jiffies(SSW_LOOK_MS)));
 		if (ssw_defrag_stops(m->area))
 			return -EINTR;
 		if (!ssw_look_idle(m->area, &look))
 			return -EAGAIN;
 	}
-	return 0;
 }
 
 /* --- the thread --------------------------------------------------------------------- */
@@ -352,7 +358,8 @@ static long ssw_defrag_try(struct ssw_area *area, struct ssw_mover *m, struct ss
 	}
 	if ((!err && p->used_lately) || err == -EBUSY || err == -EINTR || err == -EAGAIN)
 		return ssw_defrag_watch(area);
-	/* There is nothing to gain, or no place for it. */
+	/* There is nothing to gain, or no place for it: need is judged anew. */
+	d->cap = 0;
 	d->no_blocks = READ_ONCE(area->slots->no_blocks);
 	d->again = (jiffies + SSW_DEFRAG_AGAIN) | 1;
 	d->changes = changes;
@@ -365,28 +372,30 @@ static long ssw_defrag_area(struct ssw_area *area, struct ssw_mover *m, struct s
 	struct ssw_slots *slots = area->slots;
 	struct ssw_defrag *d = &area->defrag;
 	unsigned int cap = ssw_defrag_cap(area);
-	unsigned long due;
+	/* This thread may be preempted for long, and must not compute a time that has passed. */
+	unsigned long now = jiffies, due;
 
 	if (!cap || !READ_ONCE(slots->sparse)) {
 		d->again = 0;
 		ssw_defrag_set(area, cap ? SSW_DEFRAG_NOTHING : SSW_DEFRAG_ENOUGH);
 		return ssw_defrag_arm(area);
 	}
-	if (d->again && time_before(jiffies, d->again) &&
+	if (d->again && time_before(now, d->again) &&
 	    d->changes == READ_ONCE(ssw_defrag_changes)) {
 		ssw_defrag_set(area, SSW_DEFRAG_NOTHING);
-		return d->again - jiffies;
+		return d->again - now;
 	}
 	d->again = 0;
 	if (!ssw_disk_counts(area->si->bdev)) {
 		ssw_defrag_set(area, SSW_DEFRAG_BLIND);
 		return HZ;
 	}
-	if (d->state != SSW_DEFRAG_WATCHING)
+	/* After a long break, as one for another area, it is not known what was between. */
+	if (d->state != SSW_DEFRAG_WATCHING || time_after(now, d->look.when + HZ))
 		return ssw_defrag_watch(area);
 	due = d->look.when + msecs_to_jiffies(SSW_LOOK_MS);
-	if (time_before(jiffies, due))
-		return due - jiffies;
+	if (time_before(now, due))
+		return due - now;
 	if (!ssw_look_idle(area, &d->look)) {
 		d->idle = 0;
 		return msecs_to_jiffies(SSW_LOOK_MS);
@@ -443,9 +452,8 @@ static int ssw_defragd(void *unused)
 		struct ssw_mover *m;
 		struct ssw_picks *p;
 
-		WRITE_ONCE(ssw_defragd_kicked, false);
-		/* Pairs with wake_up_process() in ssw_defrag_kick(). */
-		smp_mb();
+		/* Pairs with smp_mb() in ssw_defrag_kick(). */
+		smp_store_mb(ssw_defragd_kicked, false);
 		if (ssw_defragd_has(&m, &p))
 			timeout = ssw_defrag_round(m, p);
 		set_current_state(TASK_INTERRUPTIBLE | TASK_FREEZABLE);
@@ -459,8 +467,13 @@ static int ssw_defragd(void *unused)
 
 static int ssw_defragd_start(void)
 {
-	struct task_struct *task;
+	if (!ssw_defragd_task) {
+		struct task_struct *task = kthread_run(ssw_defragd, NULL, "ssw_defragd");
 
+		if (IS_ERR(task))
+			return PTR_ERR(task);
+		WRITE_ONCE(ssw_defragd_task, task);
+	}
 	if (!ssw_defragd_mover) {
 		struct ssw_picks *p = kvmalloc(struct_size(p, pick, SSW_DEFRAG_PICKS), GFP_KERNEL);
 		struct ssw_mover *m = ssw_mover_alloc(READ_ONCE(ssw_move_batch));
@@ -474,12 +487,6 @@ static int ssw_defragd_start(void)
 		ssw_defragd_mover = m;
 		ssw_defragd_picks = p;
 	}
-	if (ssw_defragd_task)
-		return 0;
-	task = kthread_run(ssw_defragd, NULL, "ssw_defragd");
-	if (IS_ERR(task))
-		return PTR_ERR(task);
-	WRITE_ONCE(ssw_defragd_task, task);
 	return 0;
 }
 

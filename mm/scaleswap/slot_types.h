@@ -104,8 +104,9 @@
  * - The CPU that frees, ssw_cluster_freed(): lower ``used``, a full barrier; read ``sparse`` of the
  *   cluster. If it is not set, ssw_cluster_sparse(): set it; smp_mb(); read ``sparse`` of the area,
  *   and if that is not set: set it; smp_mb(); read ``kick_sparse``.
- * - defragd, ssw_sparse_clear(): ``sparse`` of a cluster = 0; smp_mb(); read ``used``.
- * - defragd, ssw_pick(): ``sparse`` of the area = 0; smp_mb(); read ``sparse`` of the clusters.
+ * - defragd, ssw_sparse_clear(): ``sparse`` of a cluster = 0; smp_mb(); read ``used``, or words.
+ * - defragd, ssw_defrag_pass(): ``sparse`` of the area = 0; smp_mb(); read ``sparse`` of the
+ *   clusters.
  * - defragd before it sleeps, ssw_defrag_arm(): ``kick_sparse`` = 1; smp_mb(); read ``sparse`` of
  *   the area. Or ``kick_at``; smp_mb(); read ``nr_tables``.
  * - The owner, ssw_cluster_begin(): raise ``nr_tables``; smp_mb(); read ``kick_at``.
@@ -198,7 +199,7 @@ enum ssw_state {
  * @seen: owner; the last search that found no block of @order here
  * @node: in the queue, to notify the owner of free slots
  * @list: owner
- * @looked: how many were in use when defragd last looked; defragd
+ * @looked: how many were in use when defragd last looked, which the owner resets; a hint
  * @sparse: a hint that at most SSW_SPARSE are in use; who frees sets it, defragd clears it,
  *          barrier H
  */

@@ -129,7 +129,7 @@ SSW_BODY(defrag, by_itself)
 	EXPECT_TRUE(state_is("off"));
 }
 
-/* Without need nothing is moved. With some, the cheapest only; with more, more. */
+/* Nothing is moved without need; the cheapest with some; what has more in use with more. */
 SSW_BODY(defrag, by_need)
 {
 	long long n = count();
