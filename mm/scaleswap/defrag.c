@@ -335,8 +335,8 @@ bool ssw_compact_waits(void)
  *
  * Context: defragd. Waits for the device.
  * Return: 0, also if there was nothing to move; -EBUSY if there is another mover; -ENOSPC or
- * -ENOMEM if there was no place for all of it; -EINTR if defragd is to leave the area alone; or what
- * the mover's pause said.
+ * -ENOMEM if there was no place for all of it; -EINTR if defragd is to leave the area alone; or
+ * what the mover's pause said.
  */
 int ssw_defrag_pass(struct ssw_mover *m, struct ssw_picks *p)
 {

@@ -19,6 +19,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build"))
 from paths import BUILD as ORIGINAL, ROOT  # noqa: E402
+import mutants_defrag  # noqa: E402
 
 BUILD = ORIGINAL + "-mutants"
 os.environ["BUILD"] = BUILD
@@ -909,6 +910,7 @@ MUTANTS = {
                     "	cursor->next = at + (3U << req->order);", "fault/moved.ahead_*"),
     "seems-full": ("mm/scaleswap/nr_swap.c", "	left = atomic_long_add_return(kept, &nr_swap_pages);",
                    "	left = atomic_long_add_return(6 * kept, &nr_swap_pages);", "fault/moved.at_the_limit"),
+    **mutants_defrag.MUTANTS,
 }
 
 
@@ -962,8 +964,10 @@ def main():
     if names == ["--check"]:
         wrong = [f"mutate: {n}: {MUTANTS[n][0]} has {c} places to damage, not one"
                  for n in MUTANTS if (c := places(n, ORIGINAL)) != 1]
-        with open(__file__) as f:
-            written = re.findall(r'^    "([\w-]+)": \(', f.read(), re.M)
+        written = []
+        for file in (__file__, mutants_defrag.__file__):
+            with open(file) as f:
+                written += re.findall(r'^    "([\w-]+)": \(', f.read(), re.M)
         wrong += [f"mutate: there are several mutants {n}" for n in sorted(set(written)) if written.count(n) > 1]
         print("\n".join(wrong or [f"mutate: each of {len(MUTANTS)} mutants can be applied"]))
         return 1 if wrong else 0
