@@ -119,8 +119,11 @@ ZBATCH = ('store_batch', 'stored', 'groups', 'raw', 'lanes', 'lane_pages', 'lane
 ZSWAP = ('zbatch_poor', 'zbatch_limit', 'zbatch_no_memory', 'zbatch_alone', 'zbatch_unit')
 # How zswap in batches is set
 ZBATCH_SET = ('store_batch', 'load_batch', 'spin_us')
-DEFRAG = ('batch_pages', 'moved', 'moved_zero', 'moved_zswap', 'bytes_read', 'bytes_written', 'clusters_freed',
-          'cached_freed')
+# How defragmentation is set, and what it does by itself, a word
+DEFRAG_SET = ('batch_pages', 'enabled', 'free_low', 'free_high', 'idle_ms', 'idle_ios', 'max_mb_s')
+STATE = 'state'
+DEFRAG = DEFRAG_SET + (
+    STATE, 'moved', 'moved_zero', 'moved_zswap', 'bytes_read', 'bytes_written', 'clusters_freed', 'cached_freed')
 SKIPPED = ('raced', 'stale', 'shared', 'shmem', 'cached', 'mm_gone', 'mm_busy', 'no_slot', 'no_memory',
            'read_error', 'write_error')
 # The only one of reads that is a word.
@@ -232,7 +235,7 @@ def collect(io):
         'io': read_counters(io, SYS + '/io', IO),
         'evict': read_counters(io, SYS + '/evict', EVICT, (CPUS,)),
         'zbatch': read_counters(io, SYS + '/zbatch', ZBATCH),
-        'defrag': read_counters(io, SYS + '/defrag', DEFRAG),
+        'defrag': read_counters(io, SYS + '/defrag', DEFRAG, (STATE,)),
         'skipped': read_counters(io, SYS + '/defrag/skipped', SKIPPED),
     }
 
@@ -417,16 +420,20 @@ def clusters(status):
 
 def defrag(status):
     """Counters of slots that were moved, or not, as (name, number)."""
-    return ([('defrag/' + name, value) for name, value in status['defrag'].items() if name != DEFRAG[0]] +
+    return ([('defrag/' + name, value) for name, value in status['defrag'].items()
+             if name not in DEFRAG_SET and name != STATE] +
             [('defrag/skipped/' + name, value) for name, value in status['skipped'].items()])
 
 
 def defrag_lines(status):
     """The lines about slots that were moved, or not, if there are any."""
     values = counted(defrag(status))
+    lines = []
+    if status['defrag'].get('enabled'):
+        lines = ['', 'defragmentation by itself: %s' % status['defrag'][STATE]]
     if not values:
-        return []
-    return ['', 'defragmentation since boot, what is not 0:'] + [
+        return lines
+    return lines + ['', 'defragmentation since boot, what is not 0:'] + [
         '  ' + line for line in table([[name, str(value)] for name, value in values], left=(0,))]
 
 

@@ -259,13 +259,16 @@ class Status(fake.Case):
 
     def test_defrag(self):
         status = json.loads(self.works('status --json --replay ' + RECORDING))
-        self.assertEqual(status['defrag'], {'batch_pages': 128, 'moved': 12011, 'moved_zero': 300, 'moved_zswap': 500,
+        self.assertEqual(status['defrag'], {'batch_pages': 128, 'enabled': 1, 'free_low': 12, 'free_high': 25,
+                                            'idle_ms': 1000, 'idle_ios': 8, 'max_mb_s': 64, 'state': 'watching',
+                                            'moved': 12011, 'moved_zero': 300, 'moved_zswap': 500,
                                             'bytes_read': 46125056, 'bytes_written': 45924352,
                                             'clusters_freed': 88, 'cached_freed': 17})
         self.assertEqual(status['skipped'], {'raced': 49, 'stale': 3, 'shared': 25, 'shmem': 7, 'cached': 11,
                                              'mm_gone': 2, 'mm_busy': 0, 'no_slot': 0, 'no_memory': 1,
                                              'read_error': 0, 'write_error': 0})
         out = self.works('status --replay ' + RECORDING)
+        self.assertIn('\ndefragmentation by itself: watching\n', out)
         # What is 0 is not shown, nor is the setting.
         part = out[out.index('defragmentation since boot'):]
         self.assertRegex(part, r'defrag/moved +12011\n +defrag/moved_zero +300\n +defrag/moved_zswap +500\n'
