@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build"))
 from paths import BUILD as ORIGINAL, ROOT  # noqa: E402
 import mutants_defrag  # noqa: E402
+import mutants_lrugen  # noqa: E402
 
 BUILD = ORIGINAL + "-mutants"
 os.environ["BUILD"] = BUILD
@@ -489,9 +490,6 @@ MUTANTS = {
                            "kunit/*"),
     "lru-stays-for-ever": ("mm/scaleswap/vmscan-lru.c", " &&\n	       (int)(ssw_lru_position(first, lru) - r->from[lru]) < SSW_LRU_AGAIN;", ";", "lru/lru_reclaim.lower_limit*"),
     "lru-newest-first": ("mm/scaleswap/lruage.c", "	return a.age->oldest == a.age->seq ? a.newest :", "	return 1 ? a.newest :", "kunit/*"),
-    "gen-no-turns": ("mm/scaleswap/vmscan-lrugen.c", "	struct lruvec *l = ssw_gen_lruvec(mlruvec, READ_ONCE(*cursor));",
-                     "	struct lruvec *l = mlruvec;",
-                     "lrugen/*"),
     "lru-own-first": ("mm/scaleswap/vmscan-lru.c", "		return true;\n	return ssw_lru_pages", "		return false;\n	return ssw_lru_pages", "lru/lru_order.*"),
     "lru-one-for-all-lists": ("mm/scaleswap/vmscan-lru.c", "		if (skipped && r->first[LRU_INACTIVE_FILE] != UINT_MAX) {\n"
                               "			r->first[lru] = r->first[LRU_INACTIVE_FILE];",
@@ -524,26 +522,6 @@ MUTANTS = {
     "lru-never-aged": ("mm/scaleswap/vmscan-lru.c", "	ssw_shrink_age(&r, sc);", "	;", "lru/lru_reclaim.aged*"),
     "lru-active-invisible": ("mm/scaleswap/vmscan-lru.c", "	if (!r->shards || !left)\n		return;", "	if (1)\n		return;",
                              "lru/lru_reclaim.active_shards*"),
-    # generations; a pattern that leaves lru_gen.turned_on out would run without them
-    "gen-own-always": ("mm/scaleswap/vmscan-lrugen.c", "	    (!other || !ssw_gen_is_older(other, mine, type)))",
-                       "	    true)", "noevict/*"),
-    "gen-own-alone": ("mm/scaleswap/vmscan-lrugen.c", "		found = l != mine && (wait", "		found = false && (wait",
-                      "noevict/*"),
-    "gen-one-by-one": ("mm/scaleswap/vmscan-lrugen.c", "	WRITE_ONCE(*cursor, ssw_lru_number(l));\n", "", "lrugen/*"),
-    "gen-first-came": ("mm/scaleswap/lrugen.c", "	return gone <= 0 ? 0 :", "	return 1 ? 0 :", "kunit/*"),
-    "gen-marks-end": ("mm/scaleswap/lrugen.c", "		g->marks = i;\n		return came;", "		return came;", "kunit/*"),
-    "gen-marks-of-the-gone": ("mm/scaleswap/lrugen.c", "	if (!drop) {", "	if (1) {", "kunit/*"),
-    "gen-other-tail": ("mm/scaleswap/lrugen.c", "	g->gone = came > tail ? div_u64(", "	g->gone = 0 ? div_u64(", "kunit/*"),
-    "gen-stray-counts": ("mm/scaleswap/lrugen.c", "	if (marks && came < SCALESWAP_LRU_BATCH)", "	if (0)", "kunit/*"),
-    "gen-late-count": ("mm/scaleswap/lrugen.c", "	if (g->marks > 1 && left >= g->mark[1].came / 8 &&", "	if (g->marks > 1 &&", "kunit/*"),
-    "gen-folded-are-new": ("mm/scaleswap/lrugen.c", "(u32)jiffies - ssw_lru_gen_age(shard, old_gen, type), nr_pages, left);",
-                           "(u32)jiffies, nr_pages, left);", "kunit/*"),
-    "gen-written-are-gone": ("include/linux/scaleswap_lru.h", "		shard->gen[gen][type].gone -= nr_pages;", "		;", "kunit/*"),
-    "gen-replaced-is-old": ("include/linux/scaleswap_lru.h", "		shard->gen[old_gen][type].gone += nr_pages;", "		;",
-                            "lrugen/*"),
-    "gen-walks-uncounted": ("mm/scaleswap/lrugen.c", "	long pages = READ_ONCE(shard->gen[gen][type].pages) +\n"
-                            "		     atomic_long_read(&shard->promoted[gen][type]);",
-                            "	long pages = READ_ONCE(shard->gen[gen][type].pages);", "kunit/*"),
     "lru-stats-lost": ("mm/scaleswap/lru.c", "		__mod_memcg_lruvec_state(&shard->lruvec, NR_LRU_BASE + lru, nr_pages);", "		;",
                        "lru/lru_folio.sums"),
     "lru-stats-node-lost": ("mm/scaleswap/lru.c", "		node_page_state_add(sum, pgdat, NR_LRU_BASE + lru);", "		;",
@@ -552,40 +530,7 @@ MUTANTS = {
                             "lru/lru_folio.sums"),
     "lru-stats-twice": ("mm/scaleswap/lru.c", "		shard->stats[i] = 0;", "		;", "lru/lru_folio.sums"),
     "lru-stats-not-posted": ("include/linux/memcontrol.h", "	scaleswap_lru_stats_end(lruvec);\n", "", "lru/lru_folio.sums"),
-    "gen-first-that-comes": ("mm/scaleswap/vmscan-lrugen.c", "		turn = ssw_gen_oldest(mlruvec, turn, type);", "		;",
-                             "order/*"),
-    "gen-evictors-age-late": ("mm/vmscan.c", "	if (!success || sc->priority == DEF_PRIORITY)", "	if (!success || sc->priority >= DEF_PRIORITY - 1)", "lrugen/lru_gen.*"),
-    "gen-evictors-age-early": ("mm/scaleswap/internal.h", "old * (MIN_NR_GENS + 3) < total;", "old * (MIN_NR_GENS + 2) < total;", "kunit/*"),
-    "gen-takes-all": ("mm/scaleswap/vmscan-lrugen.c", "	return ssw_gen_share(pages);",
-                      "	return MIN_LRU_BATCH;", "lrugen/lru_gen.*"),
-    "gen-takes-a-part": ("mm/scaleswap/vmscan-lrugen.c", "		left -= min(scanned, share);", "		left = 0;", "lrugen/lru_gen.*"),
-    "gen-frees-uncounted": ("mm/scaleswap/vmscan-lrugen.c", "	count_memcg_events(lruvec_memcg(lruvec), item, reclaimed);", "	;",
-                            "lrugen/lru_gen.counts*"),
-    "gen-share-of-nothing": ("mm/scaleswap/internal.h", "max(pages / SSW_GEN_PART, SSW_GEN_FEW)", "(pages / SSW_GEN_PART)", "kunit/*"),
-    "gen-looks-at-one": ("mm/scaleswap/vmscan-lrugen.c", "	if (turn && turn != other && (!other || !ssw_gen_is_older(other, turn, type))) {",
-                     "	if (turn && !other) {", "lrugen/*"),
-    "gen-never-ends": ("mm/scaleswap/lrugen.c", "			WRITE_ONCE(l->lrugen.min_seq[type], min_seq + 1);", "			;",
-                       "lrugen/*"),
-    "gen-anon-ahead": ("mm/scaleswap/lrugen.c", "		    (type == LRU_GEN_FILE || min_seq < l->lrugen.min_seq[LRU_GEN_FILE]))",
-                       "		    1)", "kunit/*"),
-    "gen-own-size": ("mm/scaleswap/lrugen.c", "	long size = ssw_gen_posted(mlruvec, shards, gen, type);",
-                     "	long size = ssw_gen_posted(mlruvec, shards = NULL, gen, type);",
-                     "kunit/*"),
     "lru-not-settled": ("mm/scaleswap/lruage.c", "	ssw_ages_skip(&a);\n	newer", "	newer", "kunit/*"),
-    "gen-aged-early": ("mm/scaleswap/internal.h", "young * (MIN_NR_GENS + 1) > total * MIN_NR_GENS ||",
-                       "young * MIN_NR_GENS > total ||", "kunit/*"),
-    "gen-not-posted": ("include/linux/scaleswap_lru.h", "		atomic_long_add(unposted, &shard->mlruvec->shards->gen[gen][type]);",
-                       "		;", "lrugen/lru_gen.*"),
-    "gen-not-copied": ("mm/scaleswap/lrugen.c", "	to->max_seq = from->max_seq;\n", "", "lrugen/lru_gen.*"),
-    "gen-off-in-shards": ("mm/scaleswap/lrugen.c", "	to->enabled = from->enabled;\n", "	to->enabled = false;\n", "lrugen/lru_gen.*"),
-    "gen-ages-left": ("mm/scaleswap/lruage.c", "			list_splice_tail_init(ssw_older(&a, seq - 1), a.newest);", "			;",
-                      "lrugen/lru_gen.evicts*"),
-    "gen-switch-one-list": ("mm/scaleswap/vmscan-lrugen.c", "		lru_gen_change_lruvec(&shard->lruvec, enabled);", "		;",
-                            "lrugen/lru_gen.evicts*"),
-    "gen-refault-lost": ("mm/workingset.c", "	if (lruvec != scaleswap_memcg_lruvec(folio_lruvec(folio)))",
-                         "	if (lruvec != folio_lruvec(folio))", "lrugen/lru_gen.refaults*"),
-    "gen-shadow-lost": ("mm/workingset.c", "	return scaleswap_lru_shadow(folio, eviction_shadow(folio, target_memcg, true));",
-                        "	return eviction_shadow(folio, target_memcg, true);", "lrugen/lru_gen.refaults*"),
     "oom-by-statistics": ("mm/scaleswap/vmscan-lru.c", "	return scaleswap_on() && sc->force_deactivate &&",
                           "	return 0 && sc->force_deactivate &&", "lru/lru_oom.*"),
     "oom-again-for-high": ("mm/scaleswap/vmscan-lru.c", "+ SWAP_CLUSTER_MAX <= READ_ONCE(memcg->memory.max))",
@@ -911,6 +856,7 @@ MUTANTS = {
     "seems-full": ("mm/scaleswap/nr_swap.c", "	left = atomic_long_add_return(kept, &nr_swap_pages);",
                    "	left = atomic_long_add_return(6 * kept, &nr_swap_pages);", "fault/moved.at_the_limit"),
     **mutants_defrag.MUTANTS,
+    **mutants_lrugen.MUTANTS,
 }
 
 
@@ -965,7 +911,7 @@ def main():
         wrong = [f"mutate: {n}: {MUTANTS[n][0]} has {c} places to damage, not one"
                  for n in MUTANTS if (c := places(n, ORIGINAL)) != 1]
         written = []
-        for file in (__file__, mutants_defrag.__file__):
+        for file in (__file__, mutants_defrag.__file__, mutants_lrugen.__file__):
             with open(file) as f:
                 written += re.findall(r'^    "([\w-]+)": \(', f.read(), re.M)
         wrong += [f"mutate: there are several mutants {n}" for n in sorted(set(written)) if written.count(n) > 1]

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Mutants of the generations of LRU shards, in the form of mutate.py's.
+
+A pattern that leaves lru_gen.turned_on out would run without generations.
+"""
+
+VMSCAN = "mm/scaleswap/vmscan-lrugen.c"
+LRUGEN = "mm/scaleswap/lrugen.c"
+
+MUTANTS = {
+    "gen-no-turns": (VMSCAN, "	struct lruvec *l = ssw_gen_lruvec(mlruvec, READ_ONCE(*cursor));",
+                     "	struct lruvec *l = mlruvec;",
+                     "lrugen/*"),
+    "gen-own-always": (VMSCAN, "	    (!other || !ssw_gen_is_older(other, mine, type)))",
+                       "	    true)", "noevict/*"),
+    "gen-own-alone": (VMSCAN, "		found = l != mine && (wait", "		found = false && (wait",
+                      "noevict/*"),
+    "gen-one-by-one": (VMSCAN, "	WRITE_ONCE(*cursor, ssw_lru_number(l));\n", "", "lrugen/*"),
+    "gen-first-came": (LRUGEN, "	return gone <= 0 ? 0 :", "	return 1 ? 0 :", "kunit/*"),
+    "gen-marks-end": (LRUGEN, "		g->marks = i;\n		return came;", "		return came;", "kunit/*"),
+    "gen-marks-of-the-gone": (LRUGEN, "	if (!drop) {", "	if (1) {", "kunit/*"),
+    "gen-other-tail": (LRUGEN, "	g->gone = came > tail ? div_u64(", "	g->gone = 0 ? div_u64(", "kunit/*"),
+    "gen-stray-counts": (LRUGEN, "	if (marks && came < SCALESWAP_LRU_BATCH)", "	if (0)", "kunit/*"),
+    "gen-late-count": (LRUGEN, "	if (g->marks > 1 && left >= g->mark[1].came / 8 &&", "	if (g->marks > 1 &&", "kunit/*"),
+    "gen-folded-are-new": (LRUGEN, "(u32)jiffies - ssw_lru_gen_age(shard, old_gen, type), nr_pages, left);",
+                           "(u32)jiffies, nr_pages, left);", "kunit/*"),
+    "gen-written-are-gone": ("include/linux/scaleswap_lru.h", "		shard->gen[gen][type].gone -= nr_pages;", "		;", "kunit/*"),
+    "gen-replaced-is-old": ("include/linux/scaleswap_lru.h", "		shard->gen[old_gen][type].gone += nr_pages;", "		;",
+                            "lrugen/*"),
+    "gen-walks-uncounted": (LRUGEN, "	long pages = READ_ONCE(shard->gen[gen][type].pages) +\n"
+                            "		     atomic_long_read(&shard->promoted[gen][type]);",
+                            "	long pages = READ_ONCE(shard->gen[gen][type].pages);", "kunit/*"),
+    "gen-first-that-comes": (VMSCAN, "		turn = ssw_gen_oldest(mlruvec, turn, type);", "		;",
+                             "order/*"),
+    "gen-evictors-age-late": ("mm/vmscan.c", "	if (!success || sc->priority == DEF_PRIORITY)", "	if (!success || sc->priority >= DEF_PRIORITY - 1)", "lrugen/lru_gen.*"),
+    "gen-evictors-age-early": ("mm/scaleswap/internal.h", "old * (MIN_NR_GENS + 3) < total;", "old * (MIN_NR_GENS + 2) < total;", "kunit/*"),
+    "gen-takes-all": (VMSCAN, "	return ssw_gen_share(pages);",
+                      "	return MIN_LRU_BATCH;", "lrugen/lru_gen.*"),
+    "gen-takes-a-part": (VMSCAN, "		left -= min(scanned, share);", "		left = 0;", "lrugen/lru_gen.*"),
+    "gen-frees-uncounted": (VMSCAN, "	count_memcg_events(lruvec_memcg(lruvec), item, reclaimed);", "	;",
+                            "lrugen/lru_gen.counts*"),
+    "gen-share-of-nothing": ("mm/scaleswap/internal.h", "max(pages / SSW_GEN_PART, SSW_GEN_FEW)", "(pages / SSW_GEN_PART)", "kunit/*"),
+    "gen-looks-at-one": (VMSCAN, "	if (turn && turn != other && (!other || !ssw_gen_is_older(other, turn, type))) {",
+                     "	if (turn && !other) {", "lrugen/*"),
+    "gen-never-ends": (LRUGEN, "			WRITE_ONCE(l->lrugen.min_seq[type], min_seq + 1);", "			;",
+                       "lrugen/*"),
+    "gen-anon-ahead": (LRUGEN, "		    (type == LRU_GEN_FILE || min_seq < l->lrugen.min_seq[LRU_GEN_FILE]))",
+                       "		    1)", "kunit/*"),
+    "gen-own-size": (LRUGEN, "	long size = ssw_gen_posted(mlruvec, shards, gen, type);",
+                     "	long size = ssw_gen_posted(mlruvec, shards = NULL, gen, type);",
+                     "kunit/*"),
+    "gen-aged-early": ("mm/scaleswap/internal.h", "young * (MIN_NR_GENS + 1) > total * MIN_NR_GENS ||",
+                       "young * MIN_NR_GENS > total ||", "kunit/*"),
+    "gen-not-posted": ("include/linux/scaleswap_lru.h", "		atomic_long_add(unposted, &shard->mlruvec->shards->gen[gen][type]);",
+                       "		;", "lrugen/lru_gen.*"),
+    "gen-not-copied": (LRUGEN, "	to->max_seq = from->max_seq;\n", "", "lrugen/lru_gen.*"),
+    "gen-off-in-shards": (LRUGEN, "	to->enabled = from->enabled;\n", "	to->enabled = false;\n", "lrugen/lru_gen.*"),
+    "gen-ages-left": ("mm/scaleswap/lruage.c", "			list_splice_tail_init(ssw_older(&a, seq - 1), a.newest);", "			;",
+                      "lrugen/lru_gen.evicts*"),
+    "gen-switch-one-list": (VMSCAN, "		lru_gen_change_lruvec(&shard->lruvec, enabled);", "		;",
+                            "lrugen/lru_gen.evicts*"),
+    "gen-refault-lost": ("mm/workingset.c", "	if (lruvec != scaleswap_memcg_lruvec(folio_lruvec(folio)))",
+                         "	if (lruvec != folio_lruvec(folio))", "lrugen/lru_gen.refaults*"),
+    "gen-shadow-lost": ("mm/workingset.c", "	return scaleswap_lru_shadow(folio, eviction_shadow(folio, target_memcg, true));",
+                        "	return eviction_shadow(folio, target_memcg, true);", "lrugen/lru_gen.refaults*"),
+}
