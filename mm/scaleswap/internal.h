@@ -407,6 +407,12 @@ static inline unsigned int ssw_gen_share(unsigned int pages)
 	return pages < SSW_GEN_SMALL ? max(pages / SSW_GEN_PART, SSW_GEN_FEW) : MIN_LRU_BATCH;
 }
 
+#if IS_ENABLED(CONFIG_KUNIT)
+/* Static in vmscan-lrugen.c otherwise */
+struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
+			     struct scaleswap_age *looked, int type);
+#endif
+
 /* Check whether folios of a lruvec are in generations (MGLRU), or on active and inactive lists. */
 static inline bool ssw_lru_gen_on(const struct lruvec *lruvec)
 {

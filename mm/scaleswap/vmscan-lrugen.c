@@ -19,7 +19,7 @@
  * - Otherwise one that has such folios, by turns.
  * - Of a small shard it takes a few, ssw_gen_share(), and then chooses again, until it has taken a
  *   batch. Or a batch would be all that the shard has in that generation, old and new.
- * - A shard that is locked is left for another one, if there is one.
+ * - A shard that is locked is left for another one, if there is one whose end is not much newer.
  * - When no shard has any, the oldest generation ends, in all shards at the same time.
  */
 
@@ -29,6 +29,8 @@ static int evict_folios(struct lruvec *lruvec, struct scan_control *sc, int swap
 			int type, int tier);
 
 #ifdef CONFIG_SCALESWAP_LRU
+
+#include <kunit/visibility.h>
 
 #include "internal.h"
 
@@ -222,6 +224,9 @@ static struct scaleswap_age *ssw_gen_looked(struct lruvec *lruvec, int type)
  */
 #define SSW_GEN_NEAR	8
 
+/* Folios that are older than others by more than this part of these, a half, are worth a wait. */
+#define SSW_GEN_FAR	2
+
 /* Shards that a CPU looks at until one has folios of the oldest generation */
 #define SSW_GEN_LOOKS	4U
 
@@ -262,41 +267,67 @@ static struct lruvec *ssw_gen_turn(struct lruvec *mlruvec, struct lruvec *mine,
 	return found ? l : NULL;
 }
 
-/* Check whether the next folio of one shard is older than that of another one. */
-static bool ssw_gen_is_older(struct lruvec *l, struct lruvec *than, int type)
+/* Check whether the next folio of one shard is older than that of another, by a part of that. */
+static bool ssw_gen_is_older(struct lruvec *l, struct lruvec *than, int type, unsigned int part)
 {
 	unsigned int age = ssw_gen_tail_age(than, type);
 
-	return ssw_gen_tail_age(l, type) > age + age / SSW_GEN_NEAR;
+	return ssw_gen_tail_age(l, type) > age + age / part;
 }
 
 /*
- * Look at all shards that are not locked, and return the one whose next folio is the oldest; @turn
- * if none is older than that one, so that those that are equal take turns.
+ * Look at all shards, and return the one whose next folio is the oldest; @turn if none is older
+ * than that one, so that those that are equal take turns.
  */
 static struct lruvec *ssw_gen_oldest(struct lruvec *mlruvec, struct lruvec *turn, int type)
 {
-	struct lruvec *oldest = ssw_gen_is_ready(mlruvec, mlruvec, type) ? mlruvec : turn;
+	struct lruvec *oldest = ssw_gen_is_oldest(mlruvec, mlruvec, type) ? mlruvec : turn;
 	struct scaleswap_shard *shard;
 
 	llist_for_each_entry(shard, READ_ONCE(mlruvec->shards->list.first), node) {
-		if (ssw_gen_is_ready(mlruvec, &shard->lruvec, type) &&
-		    ssw_gen_is_older(&shard->lruvec, oldest, type))
+		if (ssw_gen_is_oldest(mlruvec, &shard->lruvec, type) &&
+		    ssw_gen_is_older(&shard->lruvec, oldest, type, SSW_GEN_NEAR))
 			oldest = &shard->lruvec;
 	}
 	return oldest;
 }
 
 /*
- * Choose the shard to evict folios of a type from; @mine is this CPU's, or NULL. Return NULL if no
- * shard has any of the oldest generation, but for those that are locked. Who holds such a lock
- * evicts from there, mostly: so it is the turn of another shard.
+ * Choose a shard instead of @first, which is locked. Who holds such a lock evicts from there,
+ * mostly: so it is the turn of another shard. But folios of one that are much younger may be in
+ * use, while @first has more old ones: wait for these. The memcg's own lists have no age.
+ */
+static struct lruvec *ssw_gen_instead(struct lruvec *mlruvec, struct lruvec *mine,
+				      struct lruvec *first, u16 *cursor, int type)
+{
+	unsigned int nr = READ_ONCE(mlruvec->shards->nr);
+	struct lruvec *l = ssw_gen_turn(mlruvec, first, cursor, nr + 1, type, false);
+
+	if (mine && mine != first && !spin_is_locked(&mine->lru_lock) &&
+	    (!l || !ssw_gen_is_older(l, mine, type, SSW_GEN_NEAR)))
+		l = mine;
+	if (!l || (first->shard && ssw_gen_is_older(first, l, type, SSW_GEN_FAR)))
+		return first;
+	return l;
+}
+
+/**
+ * ssw_gen_begin - choose the shard to evict folios of a type from
+ * @mlruvec: lruvec of a memcg and node
+ * @mine: this CPU's shard, or NULL
+ * @looked: the other shards that were looked at before; see ssw_gen_looked()
+ * @type: 0 for anonymous memory, 1 for page cache
  *
  * Look at one other shard, round-robin, and at the oldest one of those that were looked at before.
- * If there is none to compare with, look at all.
+ * If there is none to compare with, look at all. If the one whose next folio is the oldest is
+ * locked, there may be another one to take folios from: ssw_gen_instead().
+ *
+ * Context: any in which the memcg is not freed; a hint without the locks of the shards.
+ * Return: lists of a shard, or @mlruvec, locked or not; NULL if none has folios of the oldest
+ *         generation.
  */
-static struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
-				    struct scaleswap_age *looked, int type)
+VISIBLE_IF_KUNIT struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
+					      struct scaleswap_age *looked, int type)
 {
 	struct lruvec *turn, *other = ssw_gen_lruvec(mlruvec, READ_ONCE(looked->other));
 	unsigned int nr = READ_ONCE(mlruvec->shards->nr);
@@ -306,20 +337,19 @@ static struct lruvec *ssw_gen_begin(struct lruvec *mlruvec, struct lruvec *mine,
 	if (mine && !ssw_gen_is_oldest(mlruvec, mine, type))
 		mine = NULL;
 	turn = ssw_gen_turn(mlruvec, mine, &looked->cursor,
-			    mine || other ? min(nr + 1, SSW_GEN_LOOKS) : nr + 1, type, false);
+			    mine || other ? min(nr + 1, SSW_GEN_LOOKS) : nr + 1, type, true);
 	if (turn && !mine && !other)
 		turn = ssw_gen_oldest(mlruvec, turn, type);
-	if (turn && turn != other && (!other || !ssw_gen_is_older(other, turn, type))) {
+	if (turn && turn != other &&
+	    (!other || !ssw_gen_is_older(other, turn, type, SSW_GEN_NEAR))) {
 		other = turn;
 		WRITE_ONCE(looked->other, ssw_lru_number(turn));
 	}
-	/* It is still the oldest that was looked at, for the next time. */
-	if (other && other != turn && spin_is_locked(&other->lru_lock))
-		other = turn;
-	if (mine && !spin_is_locked(&mine->lru_lock) &&
-	    (!other || !ssw_gen_is_older(other, mine, type)))
-		return mine;
-	return other ?: ssw_gen_turn(mlruvec, mine, &looked->cursor, nr + 1, type, false);
+	if (mine && (!other || !ssw_gen_is_older(other, mine, type, SSW_GEN_NEAR)))
+		other = mine;
+	if (!other || !spin_is_locked(&other->lru_lock))
+		return other;
+	return ssw_gen_instead(mlruvec, mine, other, &looked->cursor, type);
 }
 
 /* How many folios to isolate from a lruvec at a time. One shard alone is as a single list. */

@@ -308,17 +308,23 @@ static void ssw_test_gen_shard_folded(struct kunit *test)
 	KUNIT_EXPECT_GE(test, 800, ssw_lru_gen_age(shard, 3, LRU_GEN_ANON));
 }
 
-static struct lruvec *ssw_test_lruvec(struct kunit *test)
+static void ssw_test_lruvec_init(struct lruvec *l)
 {
-	struct lruvec *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
 	int gen, type, zone;
 
-	KUNIT_ASSERT_NOT_NULL(test, l);
 	spin_lock_init(&l->lru_lock);
 	for (gen = 0; gen < MAX_NR_GENS; gen++)
 		for (type = 0; type < ANON_AND_FILE; type++)
 			for (zone = 0; zone < MAX_NR_ZONES; zone++)
 				INIT_LIST_HEAD(&l->lrugen.folios[gen][type][zone]);
+}
+
+static struct lruvec *ssw_test_lruvec(struct kunit *test)
+{
+	struct lruvec *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	ssw_test_lruvec_init(l);
 	return l;
 }
 
@@ -437,6 +443,68 @@ static void ssw_test_gen_ends(struct kunit *test)
 	ssw_expect_seqs(test, l, 7, 8);
 }
 
+/* The shard that is chosen when the CPU has looked at each other one */
+static struct lruvec *ssw_test_begin(struct lruvec *m, struct lruvec *mine)
+{
+	struct scaleswap_age looked = { };
+	struct lruvec *l = NULL;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		l = ssw_gen_begin(m, mine, &looked, LRU_GEN_ANON);
+	return l;
+}
+
+/* Reclaim leaves a locked shard for one of about the same age, not for much younger pages. */
+static void ssw_test_gen_locked(struct kunit *test)
+{
+	/* So much that no stall of the test makes these more alike */
+	static const u32 ages[] = { 1000000, 100000, 99000 };
+	struct scaleswap_shards *shards;
+	struct lruvec *m = ssw_test_lruvec(test), *l[3];
+	struct list_head folios[3];
+	int i;
+
+	shards = kunit_kzalloc(test, struct_size(shards, shard, 4), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, shards);
+	m->shards = shards;
+	ssw_test_seqs(m, 2, 2);
+	for (i = 0; i < 3; i++) {
+		struct scaleswap_shard *shard = ssw_test_shard(test, ages[i], 10, 100);
+
+		l[i] = &shard->lruvec;
+		ssw_test_lruvec_init(l[i]);
+		l[i]->shard = shard;
+		shard->id = i + 1;
+		shards->shard[i + 1] = shard;
+		llist_add(&shard->node, &shards->list);
+		shards->nr++;
+		ssw_test_seqs(l[i], 2, 2);
+		list_add(&folios[i], &l[i]->lrugen.folios[2][LRU_GEN_ANON][0]);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, l[0], ssw_test_begin(m, l[1]));
+	KUNIT_EXPECT_PTR_EQ(test, l[0], ssw_test_begin(m, NULL));
+	spin_lock(&l[0]->lru_lock);
+	KUNIT_EXPECT_PTR_EQ(test, l[0], ssw_test_begin(m, l[1]));
+	KUNIT_EXPECT_PTR_EQ(test, l[0], ssw_test_begin(m, NULL));
+	spin_unlock(&l[0]->lru_lock);
+	/* It is older than others, but by a fifth only. */
+	container_of(l[0], struct scaleswap_shard, lruvec)->gen[2][LRU_GEN_ANON].mark[0].at +=
+		880000;
+	KUNIT_EXPECT_PTR_EQ(test, l[0], ssw_test_begin(m, l[1]));
+	spin_lock(&l[0]->lru_lock);
+	KUNIT_EXPECT_PTR_EQ(test, l[1], ssw_test_begin(m, l[1]));
+	KUNIT_EXPECT_PTR_NE(test, l[0], ssw_test_begin(m, NULL));
+	spin_lock_nested(&l[1]->lru_lock, SINGLE_DEPTH_NESTING);
+	KUNIT_EXPECT_PTR_EQ(test, l[2], ssw_test_begin(m, l[1]));
+	/* All are locked: wait for one. */
+	spin_lock_nested(&l[2]->lru_lock, SINGLE_DEPTH_NESTING + 1);
+	KUNIT_EXPECT_NOT_NULL(test, ssw_test_begin(m, l[1]));
+	spin_unlock(&l[2]->lru_lock);
+	spin_unlock(&l[1]->lru_lock);
+	spin_unlock(&l[0]->lru_lock);
+}
+
 static struct kunit_case ssw_gen_cases[] = {
 	KUNIT_CASE(ssw_test_gen_even),
 	KUNIT_CASE(ssw_test_gen_replaced),
@@ -454,6 +522,7 @@ static struct kunit_case ssw_gen_cases[] = {
 	KUNIT_CASE(ssw_test_gen_sizes),
 	KUNIT_CASE(ssw_test_gen_is_low),
 	KUNIT_CASE(ssw_test_gen_share),
+	KUNIT_CASE(ssw_test_gen_locked),
 	{}
 };
 
