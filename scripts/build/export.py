@@ -98,7 +98,7 @@ PIECES = (
      "A CPU's own area gives reclaim slots that are adjacent on the device.\n"
      "Collect such pages in one bio instead of making a bio and a request of\n"
      "each for the plug to merge. Reads by such bios come with critical reads."),
-    (2, ("mm/scaleswap/stat", "mm/scaleswap/sysctl.c", "mm/scaleswap/sysfs.c",
+    (2, ("mm/scaleswap/stat", "mm/scaleswap/sysctl.c", "mm/scaleswap/sysfs.c", "mm/scaleswap/sysfs.h",
          "mm/scaleswap/zbatch.h", "mm/scaleswap/debugfs.c", "mm/scaleswap/Makefile", "include/trace/events/scaleswap.h"),
      "mm/scaleswap: add counters, tunables and trace events",
      "Show in sysfs what was allocated where and why a CPU had to fall back,\n"
@@ -154,8 +154,8 @@ PIECES = (
      "Submit all units of a request before the first is waited for, end each\n"
      "whatever the device does, and decompress in software what it does not.\n"
      "Nothing compiles it yet."),
-    (7, ("mm/scaleswap/move.c", "mm/scaleswap/defrag.c", "mm/scaleswap/defragd.c", "mm/scaleswap/zswap-move.c",
-         "mm/scaleswap/Kconfig.defrag"),
+    (7, ("mm/scaleswap/move.c", "mm/scaleswap/defrag.c", "mm/scaleswap/defragd.c", "mm/scaleswap/sysfs-defrag.c",
+         "mm/scaleswap/zswap-move.c", "mm/scaleswap/Kconfig.defrag"),
      "mm/scaleswap: move slots that are in use",
      "Slots in use get spread over many clusters, so that large folios find no\n"
      "block and each cluster keeps its memory. Tag slots in sparse clusters, copy\n"

@@ -187,7 +187,7 @@ chk_checkpatch() {
 	for f in $(repo_files "${OVERLAY[@]}" Kconfig.scaleswap); do
 		case $f in
 		include/trace/*) cpatch "$(IFS=,; echo "${IGNORE_TRACE[*]}")" -f "$f" || rc=1 ;;
-		mm/scaleswap/stat.h | mm/scaleswap/sysfs.c)
+		mm/scaleswap/stat.h | mm/scaleswap/sysfs.c | mm/scaleswap/sysfs-defrag.c)
 			cpatch "$(IFS=,; echo "${IGNORE_LISTS[*]}")" -f "$f" || rc=1
 			;;
 		# zlib's names
