@@ -155,9 +155,14 @@ void ssw_mover_set_batch(struct ssw_mover *m, unsigned int batch)
 	}
 }
 
-static swp_entry_t ssw_move_entry(const struct ssw_mover *m, unsigned int slot)
+static swp_entry_t ssw_move_from(const struct ssw_mover *m, const struct ssw_move *mv)
 {
-	return swp_entry(m->area->si->type, slot);
+	return swp_entry(m->area->si->type, mv->from);
+}
+
+static swp_entry_t ssw_move_to(const struct ssw_mover *m, const struct ssw_move *mv)
+{
+	return swp_entry(m->to->si->type, mv->to);
 }
 
 static unsigned long ssw_move_addr(const struct ssw_move *mv)
@@ -177,6 +182,8 @@ static void ssw_move_skip(struct ssw_mover *m, struct ssw_move *mv, enum ssw_sta
 		ssw_slot_untag(m->area->slots, mv->from, mv->word);
 		rcu_read_unlock();
 	}
+	if (reason == SSW_MOVE_READ_ERROR && m->unreadable)
+		m->unreadable(m, mv);
 	mv->state = SSW_MOVE_SKIPPED;
 	ssw_stat_add(reason, 1);
 	trace_scaleswap_move_skip(m->area->si->type, mv->from, reason);
@@ -184,11 +191,11 @@ static void ssw_move_skip(struct ssw_mover *m, struct ssw_move *mv, enum ssw_sta
 
 /* --- places ------------------------------------------------------------------- */
 
-static enum ssw_move_kind ssw_move_find(const struct ssw_mover *m, unsigned int slot)
+static enum ssw_move_kind ssw_move_find(const struct ssw_mover *m, const struct ssw_move *mv)
 {
-	if (test_bit(slot, m->area->si->zeromap))
+	if (test_bit(mv->from, m->area->si->zeromap))
 		return SSW_MOVE_ZERO;
-	if (!zswap_never_enabled() && scaleswap_zswap_has(ssw_move_entry(m, slot)))
+	if (!zswap_never_enabled() && scaleswap_zswap_has(ssw_move_from(m, mv)))
 		return SSW_MOVE_ZSWAP;
 	return SSW_MOVE_DATA;
 }
@@ -203,38 +210,55 @@ static int ssw_move_cmp(const void *a, const void *b)
 	return x->word < y->word ? -1 : x->word > y->word;
 }
 
+/* Get slots of the same area, at most @nr. Return how many, -ENOSPC or -ENOMEM. */
+static int ssw_place_here(struct ssw_mover *m, unsigned int nr, unsigned int *slot)
+{
+	struct ssw_slots *slots = m->area->slots;
+	unsigned int got;
+
+	m->to = m->area;
+	if (!m->table)
+		m->table = ssw_table_alloc(0);
+	/* Until they are counted: ssw_drain_set() waits for that. */
+	rcu_read_lock();
+	ssw_token_get(slots);
+	got = ssw_cluster_alloc_moved(slots, nr, &m->table, slot);
+	/* What moves have emptied may still be in the queue. */
+	if (!got && ssw_drain(slots, NULL, SSW_BY_HOLDER))
+		got = ssw_cluster_alloc_moved(slots, nr, &m->table, slot);
+	ssw_token_release(slots);
+	if (got)
+		ssw_nr_swap_add(-(long)got);
+	rcu_read_unlock();
+	if (got)
+		return got;
+	return m->table ? -ENOSPC : -ENOMEM;
+}
+
 /*
  * Find a place for each slot. What it holds cannot change without its tag being dropped.
  * Return 0, -ENOSPC or -ENOMEM.
  */
 static int ssw_moves_place(struct ssw_mover *m)
 {
-	struct ssw_slots *slots = m->area->slots;
 	unsigned int at = 0;
 	int err = 0;
 
 	for (unsigned int i = 0; i < m->nr; i++)
-		m->move[i].kind = ssw_move_find(m, m->move[i].from);
+		m->move[i].kind = ssw_move_find(m, &m->move[i]);
 	sort(m->move, m->nr, sizeof(*m->move), ssw_move_cmp, NULL);
 	while (at < m->nr) {
-		unsigned int slot, got;
+		unsigned int slot;
+		int got = m->place ? m->place(m, &slot) : ssw_place_here(m, m->nr - at, &slot);
 
-		if (!m->table)
-			m->table = ssw_table_alloc(0);
-		ssw_token_get(slots);
-		got = ssw_cluster_alloc_moved(slots, m->nr - at, &m->table, &slot);
-		/* What moves have emptied may still be in the queue. */
-		if (!got && ssw_drain(slots, NULL, SSW_BY_HOLDER))
-			got = ssw_cluster_alloc_moved(slots, m->nr - at, &m->table, &slot);
-		ssw_token_release(slots);
-		if (!got) {
-			err = m->table ? -ENOSPC : -ENOMEM;
+		if (got < 0) {
+			err = got;
 			break;
 		}
-		ssw_nr_swap_add(-(long)got);
 		while (got--)
 			m->move[at++].to = slot++;
 	}
+	m->placed += at;
 	while (at < m->nr)
 		ssw_move_skip(m, &m->move[at++],
 			      err == -ENOSPC ? SSW_MOVE_NO_SLOT : SSW_MOVE_NO_MEMORY);
@@ -250,9 +274,9 @@ static void ssw_moves_prepare(struct ssw_mover *m)
 		if (mv->state != SSW_MOVE_READY)
 			continue;
 		if (mv->kind == SSW_MOVE_ZERO)
-			set_bit(mv->to, m->area->si->zeromap);
+			set_bit(mv->to, m->to->si->zeromap);
 		else if (mv->kind == SSW_MOVE_ZSWAP &&
-			 scaleswap_zswap_reserve(ssw_move_entry(m, mv->to)))
+			 scaleswap_zswap_reserve(ssw_move_to(m, mv)))
 			ssw_move_skip(m, mv, SSW_MOVE_NO_MEMORY);
 	}
 }
@@ -285,7 +309,7 @@ static struct ssw_move_bio *ssw_move_bio_alloc(struct ssw_mover *m, blk_opf_t op
 	struct bio *bio;
 
 	/* The pool always has one in the end: the others are under way. */
-	bio = bio_alloc_bioset(m->area->si->bdev,
+	bio = bio_alloc_bioset(op_is_write(opf) ? m->to->si->bdev : m->area->si->bdev,
 			       min(m->nr - first, (unsigned int)BIO_MAX_VECS),
 			       opf | REQ_BACKGROUND, GFP_NOIO, &ssw_move_bios);
 	bio->bi_iter.bi_sector = sector;
@@ -320,7 +344,7 @@ static void ssw_moves_io(struct ssw_mover *m, enum req_op op, enum ssw_move_stat
 		if (mv->kind != SSW_MOVE_DATA || READ_ONCE(mv->state) != which)
 			continue;
 		mv->state = SSW_MOVE_READY;
-		folio->swap = ssw_move_entry(m, op == REQ_OP_READ ? mv->from : mv->to);
+		folio->swap = op == REQ_OP_READ ? ssw_move_from(m, mv) : ssw_move_to(m, mv);
 		sector = swap_folio_sector(folio);
 		if (b && (alone || b->nr == BIO_MAX_VECS || b->first + b->nr != i ||
 			  bio_end_sector(&b->bio) != sector)) {
@@ -365,7 +389,7 @@ static void ssw_moves_do(struct ssw_mover *m, enum req_op op, enum ssw_stat_item
 static void ssw_move_rest(struct ssw_mover *m, const struct ssw_move *mv)
 {
 	struct ssw_table *from = ssw_slot_table(m->area->slots, mv->from);
-	struct ssw_table *to = ssw_slot_table(m->area->slots, mv->to);
+	struct ssw_table *to = ssw_slot_table(m->to->slots, mv->to);
 	unsigned int i = mv->from % SSW_CLUSTER_SLOTS, j = mv->to % SSW_CLUSTER_SLOTS;
 
 #ifdef CONFIG_MEMCG
@@ -377,32 +401,31 @@ static void ssw_move_rest(struct ssw_mover *m, const struct ssw_move *mv)
 		WRITE_ONCE(from->cache[i], NULL);
 	}
 	if (mv->kind == SSW_MOVE_ZSWAP)
-		scaleswap_zswap_move(ssw_move_entry(m, mv->from), ssw_move_entry(m, mv->to));
+		scaleswap_zswap_move(ssw_move_from(m, mv), ssw_move_to(m, mv));
 }
 
 /* Have a page table entry, which is locked, refer to the new slot. */
 static void ssw_move_commit(struct ssw_mover *m, struct mm_struct *mm, unsigned long addr,
 			    pte_t *ptep, struct ssw_move *mv)
 {
-	struct ssw_slots *slots = m->area->slots;
 	pte_t old = ptep_get(ptep);
 
-	if (!is_swap_pte(old) || pte_to_swp_entry(old).val != ssw_move_entry(m, mv->from).val) {
+	if (!is_swap_pte(old) || pte_to_swp_entry(old).val != ssw_move_from(m, mv).val) {
 		ssw_move_skip(m, mv, SSW_MOVE_STALE);
 		return;
 	}
 	rcu_read_lock();
-	if (!ssw_slot_claim(slots, mv->from, mv->word)) {
+	if (!ssw_slot_claim(m->area->slots, mv->from, mv->word)) {
 		rcu_read_unlock();
 		ssw_move_skip(m, mv, SSW_MOVE_RACED);
 		return;
 	}
 	ssw_move_rest(m, mv);
 	/* Barrier G. */
-	ssw_slot_arrive(slots, mv->to, mv->word & ~SSW_WORD_MOVING);
+	ssw_slot_arrive(m->to->slots, mv->to, mv->word & ~SSW_WORD_MOVING);
 	rcu_read_unlock();
 
-	set_pte_at(mm, addr, ptep, ssw_pte_moved(old, ssw_move_entry(m, mv->to)));
+	set_pte_at(mm, addr, ptep, ssw_pte_moved(old, ssw_move_to(m, mv)));
 	mv->state = SSW_MOVE_DONE;
 }
 
@@ -524,17 +547,18 @@ static void ssw_moves_release(struct ssw_mover *m)
 		struct ssw_move *mv = &m->move[i];
 
 		if (mv->state == SSW_MOVE_DONE) {
-			ssw_run_add(&run, ssw_move_entry(m, mv->from));
+			ssw_run_add(&run, ssw_move_from(m, mv));
 			ssw_stat_add(SSW_MOVE_MOVED, 1);
 			m->moved++;
 			if (mv->kind != SSW_MOVE_DATA)
 				ssw_stat_add(mv->kind == SSW_MOVE_ZERO ? SSW_MOVE_MOVED_ZERO :
 					     SSW_MOVE_MOVED_ZSWAP, 1);
-			trace_scaleswap_move(m->area->si->type, mv->from, mv->to, mv->kind);
+			trace_scaleswap_move(m->area->si->type, mv->from, m->to->si->type, mv->to,
+					     mv->kind);
 		} else if (mv->to) {
 			if (mv->kind == SSW_MOVE_ZSWAP)
-				scaleswap_zswap_unreserve(ssw_move_entry(m, mv->to));
-			ssw_run_add(&run, ssw_move_entry(m, mv->to));
+				scaleswap_zswap_unreserve(ssw_move_to(m, mv));
+			ssw_run_add(&run, ssw_move_to(m, mv));
 		}
 	}
 	ssw_run_flush(&run);
@@ -554,6 +578,7 @@ static int ssw_moves(struct ssw_mover *m)
 		return 0;
 	m->begun = jiffies;
 	m->bytes = 0;
+	m->to = NULL;
 	err = ssw_moves_place(m);
 	ssw_moves_prepare(m);
 	while (nr_data < m->nr && m->move[nr_data].kind == SSW_MOVE_DATA && m->move[nr_data].to)
@@ -564,6 +589,8 @@ static int ssw_moves(struct ssw_mover *m)
 	}
 	ssw_moves_commit(m);
 	ssw_moves_release(m);
+	if (m->place && m->to)
+		percpu_ref_put(&m->to->si->users);
 	m->nr = 0;
 	return !err && m->pause ? m->pause(m) : err;
 }
@@ -600,6 +627,33 @@ int ssw_move_flush(struct ssw_mover *m)
 }
 
 /**
+ * ssw_move_slot - collect a slot, and move what was collected when it is enough
+ * @m: the mover
+ * @slot: the slot
+ *
+ * The caller has to call ssw_move_flush() in the end.
+ *
+ * Context: process context, sleeps.
+ * Return: 0; -EBUSY if it cannot be moved now; -ENOSPC or -ENOMEM if there was no place for what
+ * was moved; or what the pause said.
+ */
+int ssw_move_slot(struct ssw_mover *m, unsigned long slot)
+{
+	struct ssw_move *mv = &m->move[m->nr];
+	int why;
+
+	rcu_read_lock();
+	why = ssw_slot_tag(m->area->slots, slot, &mv->word);
+	rcu_read_unlock();
+	if (why)
+		return -EBUSY;
+	mv->from = slot;
+	mv->to = 0;
+	mv->state = SSW_MOVE_READY;
+	return ++m->nr == m->batch ? ssw_moves(m) : 0;
+}
+
+/**
  * ssw_move_cluster - collect what a cluster has, and move it when there is enough
  * @m: the mover
  * @ci: the cluster
@@ -628,22 +682,15 @@ int ssw_move_cluster(struct ssw_mover *m, struct ssw_cluster *ci, unsigned int c
 		return 0;
 	m->held[m->nr_held++] = ci;
 	for (unsigned long slot = base; !err; slot++) {
-		struct ssw_move *mv = &m->move[m->nr];
-		int why;
-
 		rcu_read_lock();
 		slot = ssw_slot_next(slots, slot);
-		why = slot < base + SSW_CLUSTER_SLOTS ? ssw_slot_tag(slots, slot, &mv->word) : 0;
 		rcu_read_unlock();
 		if (slot >= base + SSW_CLUSTER_SLOTS)
 			break;
-		if (why)
-			continue;
-		mv->from = slot;
-		mv->to = 0;
-		mv->state = SSW_MOVE_READY;
-		if (++m->nr == m->batch)
-			err = ssw_moves(m);
+		err = ssw_move_slot(m, slot);
+		/* What cannot be moved stays. */
+		if (err == -EBUSY)
+			err = 0;
 	}
 	return err;
 }

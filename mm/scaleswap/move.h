@@ -14,6 +14,7 @@
 #include "slot_types.h"
 
 struct folio;
+struct mutex;
 struct ssw_area;
 struct task_struct;
 
@@ -152,11 +153,16 @@ struct ssw_defrag {
 
 /**
  * struct ssw_mover - what moves a batch of slots
- * @area: the area
+ * @area: the area that slots leave
+ * @to: the area that those of the batch in work go to; the same one without @place
+ * @place: called to get a slot in another area, @to, which is NULL for the first one of a batch,
+ *	   and is set with its si->users held; returns 1, -ENOSPC or -ENOMEM. NULL to stay in the area
+ * @unreadable: called for each slot that the device fails to read; or NULL
  * @pause: called after each batch, for what comes between them; an error ends the pass. Or NULL
  * @begun: when the last batch was begun, in jiffies
  * @bytes: what it has read and written
  * @moved: how many slots were moved; the caller may set it to 0
+ * @placed: for how many there was a place; as @moved
  * @table: for the next cluster that is filled, or NULL
  * @batch: most slots at a time
  * @nr: slots of the batch in work
@@ -169,10 +175,14 @@ struct ssw_defrag {
  */
 struct ssw_mover {
 	struct ssw_area *area;
+	struct ssw_area *to;
+	int (*place)(struct ssw_mover *m, unsigned int *slot);
+	void (*unreadable)(struct ssw_mover *m, const struct ssw_move *mv);
 	int (*pause)(struct ssw_mover *m);
 	unsigned long begun;
 	u64 bytes;
 	unsigned long moved;
+	unsigned long placed;
 	struct ssw_table *table;
 	unsigned int batch;
 	unsigned int nr;
@@ -236,11 +246,13 @@ int ssw_move_init(void);
 struct ssw_mover *ssw_mover_alloc(unsigned int batch);
 void ssw_mover_set_batch(struct ssw_mover *m, unsigned int batch);
 void ssw_mover_free(struct ssw_mover *m);
+int ssw_move_slot(struct ssw_mover *m, unsigned long slot);
 int ssw_move_cluster(struct ssw_mover *m, struct ssw_cluster *ci, unsigned int cap);
 int ssw_move_flush(struct ssw_mover *m);
 
 /* defrag.c */
 extern bool ssw_defrag_on;
+extern struct mutex ssw_move_mutex;
 extern unsigned int ssw_move_batch;
 int ssw_compact(struct ssw_area *area);
 bool ssw_compact_waits(void);

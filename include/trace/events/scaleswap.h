@@ -75,13 +75,15 @@ TRACE_EVENT(scaleswap_fallback,
 /* A slot was moved to another one; kind is where its page is. */
 TRACE_EVENT(scaleswap_move,
 
-	TP_PROTO(unsigned int type, unsigned int from, unsigned int to, unsigned int kind),
+	TP_PROTO(unsigned int type, unsigned int from, unsigned int to_type, unsigned int to,
+		 unsigned int kind),
 
-	TP_ARGS(type, from, to, kind),
+	TP_ARGS(type, from, to_type, to, kind),
 
 	TP_STRUCT__entry(
 		__field(unsigned int, type)
 		__field(unsigned int, from)
+		__field(unsigned int, to_type)
 		__field(unsigned int, to)
 		__field(unsigned int, kind)
 	),
@@ -89,11 +91,13 @@ TRACE_EVENT(scaleswap_move,
 	TP_fast_assign(
 		__entry->type = type;
 		__entry->from = from;
+		__entry->to_type = to_type;
 		__entry->to = to;
 		__entry->kind = kind;
 	),
 
-	TP_printk("type=%u from=%u to=%u kind=%s", __entry->type, __entry->from, __entry->to,
+	TP_printk("type=%u from=%u to_type=%u to=%u kind=%s", __entry->type, __entry->from,
+		  __entry->to_type, __entry->to,
 		  __print_symbolic(__entry->kind, { 0, "data" }, { 1, "zswap" }, { 2, "zero" }))
 );
 
