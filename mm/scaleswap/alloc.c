@@ -99,6 +99,7 @@ static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_request
  * @order: how many, as a power of two
  * @lane: as in struct ssw_request
  * @word: what their words become
+ * @more: flags for the allocation of a table, beside those of ssw_table_alloc()
  * @slot: the first one
  *
  * Context: any but interrupts; does not sleep. No token held.
@@ -107,7 +108,7 @@ static void ssw_area_delegate(struct ssw_area *area, int cpu, struct ssw_request
 static __always_inline
 enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, bool home,
 			       unsigned int order, unsigned int lane, u64 word,
-			       unsigned int *slot)
+			       gfp_t more, unsigned int *slot)
 {
 	struct ssw_slots *slots = area->slots;
 	struct ssw_request req;
@@ -131,7 +132,7 @@ enum ssw_result ssw_area_alloc(struct ssw_area *area, int cpu, bool home,
 		if (likely(req.result != SSW_NO_TABLE))
 			break;
 		/* The table is allocated without the token, and goes with the request. */
-		req.table = ssw_table_alloc(__GFP_HIGH);
+		req.table = ssw_table_alloc(more);
 		if (!req.table) {
 			req.no_table = true;
 			ssw_fallback(cpu, SSW_FB_NO_TABLE, order);
@@ -209,7 +210,7 @@ enum ssw_result ssw_try_area(unsigned int type, int cpu, bool home, int order,
 		goto out;
 	}
 	result = ssw_area_alloc(slots->area, cpu, home, order, lane, SSW_WORD_CACHE,
-				&slot);
+				__GFP_HIGH, &slot);
 	if (likely(result == SSW_OK))
 		*entry = swp_entry(type, slot);
 out:
@@ -461,11 +462,63 @@ swp_entry_t scaleswap_alloc_type(unsigned int type)
 	rcu_read_lock();
 	slots = rcu_dereference(ssw_area_slots[type]);
 	if (slots && ssw_area_alloc(slots->area, cpu, false, 0, 0, SSW_WORD_ONE,
-				    &slot) == SSW_OK)
+				    __GFP_HIGH, &slot) == SSW_OK)
 		entry = swp_entry(type, slot);
 	rcu_read_unlock();
 	return entry;
 }
+
+#ifdef CONFIG_SCALESWAP_DEFRAG
+static bool ssw_try_elsewhere(struct ssw_area *area, int cpu, unsigned int *slot)
+{
+	struct ssw_slots *slots = area->slots;
+
+	if (!slots || area->fs_ops || READ_ONCE(slots->full) || READ_ONCE(slots->closed))
+		return false;
+	return ssw_area_alloc(area, cpu, false, 0, 1 + cpu % SSW_NR_LANES, SSW_WORD_FREEING, 0,
+			      slot) == SSW_OK;
+}
+
+/**
+ * ssw_alloc_elsewhere - allocate a slot to which one of another area is moved
+ * @from: that area
+ * @to: the area to take it from; if NULL, it is set to one, with its si->users held. Areas are
+ *	tried in the order of the home CPU of @from
+ * @slot: set to the slot, which is in SSW_KIND_FREEING and the caller's
+ *
+ * Context: process context; does not sleep.
+ * Return: true if there is one.
+ */
+bool ssw_alloc_elsewhere(const struct ssw_area *from, struct ssw_area **to, unsigned int *slot)
+{
+	int cpu = max_t(int, READ_ONCE(scaleswap_home[from->si->type]), 0);
+	const struct ssw_arealist *list = &per_cpu_ptr(ssw_arealists, cpu)->list;
+	bool found = false;
+
+	rcu_read_lock();
+	if (*to)
+		found = ssw_try_elsewhere(*to, cpu, slot);
+	for (unsigned int at = 0; !*to && at < READ_ONCE(list->nr); at++) {
+		unsigned int type = READ_ONCE(list->type[at]);
+		struct swap_info_struct *si;
+		struct ssw_area *area;
+
+		if (type >= MAX_SWAPFILES || type == from->si->type)
+			continue;
+		si = swp_swap_info(swp_entry(type, 0));
+		if (!si || !percpu_ref_tryget_live(&si->users))
+			continue;
+		area = rcu_dereference(ssw_areas[type]);
+		found = area && ssw_try_elsewhere(area, cpu, slot);
+		if (found)
+			*to = area;
+		else
+			percpu_ref_put(&si->users);
+	}
+	rcu_read_unlock();
+	return found;
+}
+#endif
 
 #if defined(CONFIG_MEMCG) && defined(CONFIG_BLK_CGROUP)
 /* See scaleswap_throttle(). */

@@ -344,6 +344,7 @@ int __scaleswap_swapon(struct swap_info_struct *si, const union swap_header *hea
 	ssw_delegd_area_init(area);
 	ssw_discard_area_init(area);
 	ssw_fault_area_init(area);
+	ssw_drain_init(area);
 	area->stat = alloc_percpu(struct ssw_area_stat);
 	if (!area->stat)
 		goto err_free;
@@ -401,7 +402,8 @@ void __scaleswap_enabled(struct swap_info_struct *si)
 		ssw_cache_init(area);
 		area->slots->use_discard = si->flags & SWP_PAGE_DISCARD;
 		/* Pairs with the acquire of the token by the first allocation. */
-		smp_store_release(&area->slots->closed, false);
+		if (!ssw_drain_wanted(area))
+			smp_store_release(&area->slots->closed, false);
 	}
 	if (!area->enabled) {
 		area->enabled = true;
@@ -410,6 +412,7 @@ void __scaleswap_enabled(struct swap_info_struct *si)
 	if (home >= 0)
 		ssw_arealists_rebuild();
 	mutex_unlock(&ssw_mutex);
+	ssw_drain_opened(area);
 }
 
 /*
@@ -441,8 +444,10 @@ void __scaleswap_close(struct swap_info_struct *si)
 	if (slots)
 		WRITE_ONCE(slots->closed, true);
 	mutex_unlock(&ssw_mutex);
-	if (slots)
+	if (slots) {
 		synchronize_rcu();
+		ssw_drain_closed(slots->area);
+	}
 	/* There may be little swap space left all of a sudden. */
 	ssw_nr_swap_flush();
 }
@@ -481,6 +486,7 @@ void __scaleswap_swapoff(struct swap_info_struct *si)
 	synchronize_rcu();
 	timer_shutdown_sync(&area->timer);
 	ssw_discard_area_exit(area);
+	ssw_drain_exit(area);
 	ssw_slots_free(area->slots);
 	kobject_put(&area->kobj);
 }

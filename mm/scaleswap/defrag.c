@@ -27,7 +27,7 @@ bool ssw_defrag_on __ro_after_init;
 unsigned int ssw_move_batch = SSW_MOVE_BATCH;
 
 /* One mover a machine: tags are not one mover's or another's. */
-static DEFINE_MUTEX(ssw_move_mutex);
+DEFINE_MUTEX(ssw_move_mutex);
 
 /* Writes to compact that wait for the mutex, or have it: defragd gives way. */
 static atomic_t ssw_compacts;

@@ -249,6 +249,21 @@ static inline int scaleswap_unuse(struct swap_info_struct *si)
 }
 
 /**
+ * scaleswap_drains - check whether pages of an area are mapped while it stays on
+ * @si: the area
+ *
+ * Then only those are that are in the swap cache: who drains it has read them, with the memory that
+ * there is. One that could not be read stays where it is.
+ *
+ * Context: swapoff, or draining (drain.c).
+ * Return: true if so; false in swapoff.
+ */
+static inline bool scaleswap_drains(const struct swap_info_struct *si)
+{
+	return scaleswap_bound(si->type) && (data_race(si->flags) & SWP_WRITEOK);
+}
+
+/**
  * scaleswap_shown - check whether to show an area in /proc/swaps
  * @si: the area
  *
@@ -439,6 +454,11 @@ static inline unsigned int scaleswap_inuse(const struct swap_info_struct *si)
 static inline int scaleswap_unuse(struct swap_info_struct *si)
 {
 	return 0;
+}
+
+static inline bool scaleswap_drains(const struct swap_info_struct *si)
+{
+	return false;
 }
 
 static inline bool scaleswap_shown(const struct swap_info_struct *si)

@@ -13,17 +13,21 @@
  *     swapon_mutex                 (enabling an area; a line of /proc/swaps)
  *       ssw_mutex
  *   swap_slots_cache_enable_mutex  (a swapoff that fails)
- *     ssw_mutex
+ *     ssw_drain_mutex
+ *       ssw_mutex
  *   cpu_hotplug_lock               (CPU online callback)
  *     ssw_mutex
  *   kernfs active reference        (a read or write of a sysfs file)
  *     ssw_mutex                    (homes, area lists, ssw_bind)
  *       ssw_arealist_cpu.seq       (write side; preemption off)
+ *     ssw_drain_mutex              (a write to drain)
+ *       ssw_mutex
  *     ssw_move_mutex               (a write to compact)
  *       lock of a folio            (only tried for: freeing what only the swap cache has)
  *       ssw_slots.token            (with nothing else but the mutex)
  *       xa_lock of the mm ids
  *       mmap_lock                  (for reading, only tried for)
+ *         lock of a folio          (draining maps it)
  *         page table lock
  *           xa_lock of a tree of zswap (one at a time)
  *
@@ -57,6 +61,7 @@
 
 /* mm's own, hooks.h with it */
 #include "../internal.h"
+#include "drain.h"
 #include "move.h"
 #include "slot.h"
 #include "stat.h"
@@ -110,6 +115,7 @@ enum ssw_mech {
  * @reap_queued: whether @reap_node is in the list of the worker that polls
  * @reap_node: in that list, with a reference on si->users
  * @defrag: what defragd keeps
+ * @drain: what draining keeps
  *
  * Lives from swapon to swapoff. A slot in use keeps swapoff from completing. So a
  * thread that has one, or a reference on si->users, may use all of the struct. Other
@@ -132,6 +138,7 @@ struct ssw_area {
 	struct llist_node reap_node;
 #ifdef CONFIG_SCALESWAP_DEFRAG
 	struct ssw_defrag defrag;
+	struct ssw_area_drain drain;
 #endif
 };
 
@@ -257,6 +264,7 @@ void ssw_arealist_build(struct ssw_arealist *list, int cpu,
 
 /* alloc.c */
 bool ssw_area_reclaim(struct ssw_area *area);
+bool ssw_alloc_elsewhere(const struct ssw_area *from, struct ssw_area **to, unsigned int *slot);
 
 /**
  * struct ssw_run - adjacent slots that are freed together

@@ -103,7 +103,7 @@ void ssw_nr_swap_add(long pages)
  */
 unsigned long __scaleswap_free_pages(unsigned long free, unsigned long total)
 {
-	long sum = free;
+	long sum = free + ssw_drain_withheld();
 	int cpu;
 
 	for_each_possible_cpu(cpu)

@@ -122,7 +122,13 @@
 	/* clusters that moves have emptied */				\
 	X(MOVE_FREED, clusters_freed)					\
 	/* freed in sparse clusters, as only the swap cache had them */	\
-	X(MOVE_CACHE_FREED, cached_freed)
+	X(MOVE_CACHE_FREED, cached_freed)				\
+	/* of those moved, to another area from one that is drained */	\
+	X(DRAIN_MOVED, drained)						\
+	/* of an area that is drained, and in memory now */		\
+	X(DRAIN_MAPPED, drained_in)					\
+	/* of an area that is drained, and cannot be read */		\
+	X(DRAIN_UNREAD, drain_unreadable)
 
 /* In defrag/skipped/: why a slot was not moved, in pages */
 #define SSW_SKIP_STATS(X)						\

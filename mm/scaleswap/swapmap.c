@@ -121,6 +121,8 @@ static __always_inline void __ssw_release(struct ssw_area *area, unsigned long s
 	 * A full barrier, before swapoff may see that the slots are not used. It
 	 * pairs with the smp_mb() at the end of try_to_unuse().
 	 */
+	if (unlikely(ssw_drain_freed(area, nr)))
+		return;
 	ssw_nr_swap_add(nr);
 	this_cpu_add(area->stat->freed, nr);
 }
@@ -383,6 +385,7 @@ unsigned int ssw_area_used(const struct ssw_area *area)
 
 	for_each_possible_cpu(cpu)
 		freed += READ_ONCE(per_cpu_ptr(area->stat, cpu)->freed);
+	freed += ssw_drain_nr_freed(area);
 	/* Pairs with the full barrier in ssw_release() before it counts. */
 	smp_rmb();
 	used = READ_ONCE(area->slots->allocated) - freed;

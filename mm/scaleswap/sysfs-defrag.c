@@ -62,6 +62,40 @@ static ssize_t compact_store(struct ssw_area *area, const char *buf, size_t coun
 	return err ?: count;
 }
 
+static ssize_t drain_show(struct ssw_area *area, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(area->drain.wanted));
+}
+
+static ssize_t drain_store(struct ssw_area *area, const char *buf, size_t count)
+{
+	bool on;
+	int err;
+
+	if (memchr(buf, '\0', count) || kstrtobool(buf, &on)) {
+		pr_warn_ratelimited("areas/%u/drain takes 0 or 1\n", area->si->type);
+		return -EINVAL;
+	}
+	err = ssw_drain_set(area, on);
+	if (err == -EOPNOTSUPP)
+		pr_warn_ratelimited("areas/%u/drain: needs scaleswap=on or scaleswap=defrag, a per-core area, and a file system that leaves the I/O to swap\n",
+				    area->si->type);
+	return err ?: count;
+}
+
+static ssize_t drain_state_show(struct ssw_area *area, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", ssw_drain_state_name(area));
+}
+
+static ssize_t drain_unreadable_show(struct ssw_area *area, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(area->drain.nr_unreadable));
+}
+
+static struct ssw_area_attr drain_attr = __ATTR_RW(drain);
+static struct ssw_area_attr drain_state_attr = __ATTR_RO(drain_state);
+static struct ssw_area_attr drain_unreadable_attr = __ATTR_RO(drain_unreadable);
 static struct ssw_area_attr free_clusters_attr = __ATTR_RO(free_clusters);
 static struct ssw_area_attr sparse_clusters_attr = __ATTR_RO(sparse_clusters);
 static struct ssw_area_attr frag_index_attr = __ATTR_RO(frag_index);
@@ -74,6 +108,9 @@ static struct attribute *ssw_area_defrag_attrs[] = {
 	&frag_index_attr.attr,
 	&defrag_state_attr.attr,
 	&compact_attr.attr,
+	&drain_attr.attr,
+	&drain_state_attr.attr,
+	&drain_unreadable_attr.attr,
 	NULL,
 };
 
@@ -188,6 +225,17 @@ SSW_DEFRAG_TUNABLE(max_mb_s, ssw_defrag_mb_s)
 static struct kobj_attribute defrag_max_mb_s_attr =
 	__ATTR(max_mb_s, 0644, defrag_max_mb_s_show, defrag_max_mb_s_store);
 
+static ssize_t defrag_drain_mb_s_store(struct kobject *kobj, struct kobj_attribute *attr,
+				       const char *buf, size_t count)
+{
+	return ssw_tunable_store(buf, count, "defrag/drain_mb_s", 0, SSW_DRAIN_MB_S_MAX,
+				 &ssw_drain_mb_s);
+}
+
+SSW_DEFRAG_TUNABLE(drain_mb_s, ssw_drain_mb_s)
+static struct kobj_attribute defrag_drain_mb_s_attr =
+	__ATTR(drain_mb_s, 0644, defrag_drain_mb_s_show, defrag_drain_mb_s_store);
+
 static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%s\n", ssw_defrag_state_name(NULL));
@@ -215,6 +263,7 @@ static struct attribute *ssw_defrag_attrs[] = {
 	&defrag_idle_ms_attr.attr,
 	&defrag_idle_ios_attr.attr,
 	&defrag_max_mb_s_attr.attr,
+	&defrag_drain_mb_s_attr.attr,
 	&batch_pages_attr.attr,
 	&state_attr.attr,
 	SSW_DEFRAG_STATS(SSW_DEFRAG_ATTR)

@@ -52,7 +52,7 @@ PIECES = (
      "request, and the holder serves it."),
     (2, ("mm/scaleswap/internal.h", "mm/scaleswap/boot.c",
          "mm/scaleswap/core.c", "mm/scaleswap/area.c",
-         "mm/scaleswap/arealist.c", "mm/scaleswap/move.h"),
+         "mm/scaleswap/arealist.c", "mm/scaleswap/move.h", "mm/scaleswap/drain.h"),
      "mm/scaleswap: add areas with a home CPU",
      "On a machine with many cores all of them allocate swap slots from the\n"
      "same few areas, and contend for their locks. Let an area have a home\n"
@@ -154,7 +154,7 @@ PIECES = (
      "Submit all units of a request before the first is waited for, end each\n"
      "whatever the device does, and decompress in software what it does not.\n"
      "Nothing compiles it yet."),
-    (7, ("mm/scaleswap/move.c", "mm/scaleswap/defrag.c", "mm/scaleswap/defragd.c", "mm/scaleswap/sysfs-defrag.c",
+    (7, ("mm/scaleswap/move.c", "mm/scaleswap/defrag.c", "mm/scaleswap/defragd.c", "mm/scaleswap/drain.c", "mm/scaleswap/sysfs-defrag.c",
          "mm/scaleswap/zswap-move.c", "mm/scaleswap/Kconfig.defrag"),
      "mm/scaleswap: move slots that are in use",
      "Slots in use get spread over many clusters, so that large folios find no\n"

@@ -156,6 +156,56 @@ TRACE_EVENT(scaleswap_defrag_state,
 		  __entry->cap, __entry->free)
 );
 
+/* Draining has got further with an area (enum ssw_drain_state); left is what is in use. */
+TRACE_EVENT(scaleswap_drain_area,
+
+	TP_PROTO(unsigned int type, unsigned int state, unsigned int left),
+
+	TP_ARGS(type, state, left),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, type)
+		__field(unsigned int, state)
+		__field(unsigned int, left)
+	),
+
+	TP_fast_assign(
+		__entry->type = type;
+		__entry->state = state;
+		__entry->left = left;
+	),
+
+	TP_printk("type=%u state=%s left=%u", __entry->type,
+		  __print_symbolic(__entry->state, { 0, "off" }, { 1, "moving" }, { 2, "blocked" },
+				   { 3, "unreadable" }, { 4, "empty" }),
+		  __entry->left)
+);
+
+/* A slot cannot be read. If the process and address are known, these are not 0. */
+TRACE_EVENT(scaleswap_drain_unreadable,
+
+	TP_PROTO(unsigned int type, unsigned int slot, pid_t pid, unsigned long addr),
+
+	TP_ARGS(type, slot, pid, addr),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, type)
+		__field(unsigned int, slot)
+		__field(pid_t, pid)
+		__field(unsigned long, addr)
+	),
+
+	TP_fast_assign(
+		__entry->type = type;
+		__entry->slot = slot;
+		__entry->pid = pid;
+		__entry->addr = addr;
+	),
+
+	TP_printk("type=%u slot=%u pid=%d addr=0x%lx", __entry->type, __entry->slot, __entry->pid,
+		  __entry->addr)
+);
+
 /*
  * A task waited for evictors: at a limit of a memcg, or for memory of a node; the other one is 0 or
  * -1. The reason is why it has to reclaim, or none. If held, it had reclaimed before, and waited for
