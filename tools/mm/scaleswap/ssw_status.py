@@ -76,6 +76,8 @@ clusters of per-core areas, of 512 slots, and defragmentation, in pages:
   defrag/bytes_read, bytes_written   for that, in bytes
   defrag/clusters_freed   clusters that moves have emptied
   defrag/cached_freed     freed instead, as only the swap cache had them
+  defrag/drained          moved to another area, from one that is being emptied (areas/TYPE/drain);
+                          drained_in: mapped instead; drain_unreadable: the device fails to read them
   defrag/skipped/*        not moved: used meanwhile (raced), not where the slot says (stale), shared,
                           shmem's, in the swap cache (cached), of a process that is exiting (mm_gone)
                           or changes its address space (mm_busy); no empty cluster (no_slot), no
@@ -88,6 +90,9 @@ NUMBERS = ('cpu', 'node', 'device_node', 'pages', 'used', 'priority', 'allocs_ho
 MEMORY = ('tables', 'table_bytes')
 # Files of areas that a kernel without defragmentation does not have.
 CLUSTERS = ('free_clusters', 'sparse_clusters', 'frag_index')
+# The same; how far an area has been emptied is a word.
+DRAIN = 'drain_state'
+UNREADABLE = 'drain_unreadable'
 # The order to print in; counters a newer kernel has come after these, by name.
 STATS = ('alloc_own', 'alloc_node', 'alloc_remote', 'alloc_plain', 'alloc_fail',
          'deleg_allocs', 'deleg_requester', 'deleg_holder', 'deleg_delegator', 'deleg_waits',
@@ -120,10 +125,12 @@ ZSWAP = ('zbatch_poor', 'zbatch_limit', 'zbatch_no_memory', 'zbatch_alone', 'zba
 # How zswap in batches is set
 ZBATCH_SET = ('store_batch', 'load_batch', 'spin_us')
 # How defragmentation is set, and what it does by itself, a word
-DEFRAG_SET = ('batch_pages', 'enabled', 'free_low', 'free_high', 'idle_ms', 'idle_ios', 'max_mb_s')
+DEFRAG_SET = ('batch_pages', 'enabled', 'free_low', 'free_high', 'idle_ms', 'idle_ios', 'max_mb_s',
+              'drain_mb_s')
 STATE = 'state'
 DEFRAG = DEFRAG_SET + (
-    STATE, 'moved', 'moved_zero', 'moved_zswap', 'bytes_read', 'bytes_written', 'clusters_freed', 'cached_freed')
+    STATE, 'moved', 'moved_zero', 'moved_zswap', 'bytes_read', 'bytes_written', 'clusters_freed', 'cached_freed',
+    'drained', 'drained_in', 'drain_unreadable')
 SKIPPED = ('raced', 'stale', 'shared', 'shmem', 'cached', 'mm_gone', 'mm_busy', 'no_slot', 'no_memory',
            'read_error', 'write_error')
 # The only one of reads that is a word.
@@ -169,10 +176,10 @@ def read_counters(io, directory, order, words=()):
             for name, text in texts.items()}
 
 
-def read_optional(io, path):
-    """A number, or None when there is no such file."""
+def read_optional(io, path, word=False):
+    """A number, or a word; None when there is no such file."""
     try:
-        return number(path, io.read(path))
+        return io.read(path) if word else number(path, io.read(path))
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise
@@ -186,8 +193,9 @@ def read_area(io, kind):
     try:
         for name in NUMBERS:
             area[name] = number(place + name, io.read(place + name))
-        for name in MEMORY + CLUSTERS:
+        for name in MEMORY + CLUSTERS + (UNREADABLE,):
             area[name] = read_optional(io, place + name)
+        area[DRAIN] = read_optional(io, place + DRAIN, word=True)
         area['path'] = unescape(io.read(place + 'path'))
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENODEV) and not io.is_dir(place[:-1]):
@@ -415,7 +423,14 @@ def clusters(status):
         rows.append([str(area['type']), str(area['cpu'])] +
                     ['-' if area[name] is None else str(area[name]) for name in CLUSTERS])
     rows.append(['all', ''] + [str(sum(area[name] or 0 for area in areas)) for name in CLUSTERS[:2]] + [''])
-    return ['', 'clusters of per-core areas:'] + table(rows)
+    return ['', 'clusters of per-core areas:'] + table(rows) + drained(areas)
+
+
+def drained(areas):
+    """A line for each area that is being emptied."""
+    return ['area %d is drained: %s, %d pages left, %d of them unreadable' % (
+        area['type'], area[DRAIN], area['used'], area[UNREADABLE] or 0)
+        for area in areas if area[DRAIN] not in (None, 'off')]
 
 
 def defrag(status):

@@ -88,7 +88,7 @@ def is_defrag(line):
     """Is this line of a recording a file that kernels without defragmentation lack?"""
     name = line.split(' ')[0]
     return '/scaleswap/defrag/' in name or name.rpartition('/')[2] in (
-        'free_clusters', 'sparse_clusters', 'frag_index')
+        'free_clusters', 'sparse_clusters', 'frag_index', 'drain_state', 'drain_unreadable')
 
 
 class FakeIO(ssw_io.IO):

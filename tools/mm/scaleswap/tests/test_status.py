@@ -260,10 +260,11 @@ class Status(fake.Case):
     def test_defrag(self):
         status = json.loads(self.works('status --json --replay ' + RECORDING))
         self.assertEqual(status['defrag'], {'batch_pages': 128, 'enabled': 1, 'free_low': 12, 'free_high': 25,
-                                            'idle_ms': 1000, 'idle_ios': 8, 'max_mb_s': 64, 'state': 'watching',
+                                            'idle_ms': 1000, 'idle_ios': 8, 'max_mb_s': 64, 'drain_mb_s': 0, 'state': 'watching',
                                             'moved': 12011, 'moved_zero': 300, 'moved_zswap': 500,
                                             'bytes_read': 46125056, 'bytes_written': 45924352,
-                                            'clusters_freed': 88, 'cached_freed': 17})
+                                            'clusters_freed': 88, 'cached_freed': 17, 'drained': 3003,
+                                            'drained_in': 41, 'drain_unreadable': 2})
         self.assertEqual(status['skipped'], {'raced': 49, 'stale': 3, 'shared': 25, 'shmem': 7, 'cached': 11,
                                              'mm_gone': 2, 'mm_busy': 0, 'no_slot': 0, 'no_memory': 1,
                                              'read_error': 0, 'write_error': 0})
@@ -273,7 +274,8 @@ class Status(fake.Case):
         part = out[out.index('defragmentation since boot'):]
         self.assertRegex(part, r'defrag/moved +12011\n +defrag/moved_zero +300\n +defrag/moved_zswap +500\n'
                                r' +defrag/bytes_read +46125056\n +defrag/bytes_written +45924352\n'
-                               r' +defrag/clusters_freed +88\n +defrag/cached_freed +17\n'
+                               r' +defrag/clusters_freed +88\n +defrag/cached_freed +17\n +defrag/drained +3003\n'
+                               r' +defrag/drained_in +41\n +defrag/drain_unreadable +2\n'
                                r' +defrag/skipped/raced +49\n.*stale +3\n.*shared +25\n.*shmem +7\n.*cached +11\n'
                                r'.*mm_gone +2\n.*no_memory +1\n$')
         self.assertNotIn('batch_pages', out)
@@ -289,7 +291,8 @@ class Status(fake.Case):
         # Plain areas have none. Shares of different wholes have no sum.
         self.assertEqual([line.split() for line in part[1:]], [
             ['TYPE', 'CPU', 'FREE', 'SPARSE', 'FRAG'], ['0', '0', '126', '3', '9'], ['1', '1', '0', '0', '0'],
-            ['2', '2', '2048', '0', '0'], ['10', '3', '200', '290', '604'], ['all', '2374', '293']])
+            ['2', '2', '2048', '0', '0'], ['10', '3', '200', '290', '604'], ['all', '2374', '293'],
+            'area 10 is drained: moving, 4711 pages left, 2 of them unreadable'.split()])
 
     def test_kernel_without_defrag(self):
         with open(RECORDING) as file:
