@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build"))
 from paths import BUILD as ORIGINAL, ROOT  # noqa: E402
 import mutants_defrag  # noqa: E402
+import mutants_drain  # noqa: E402
 import mutants_lrugen  # noqa: E402
 
 BUILD = ORIGINAL + "-mutants"
@@ -856,6 +857,7 @@ MUTANTS = {
     "seems-full": ("mm/scaleswap/nr_swap.c", "	left = atomic_long_add_return(kept, &nr_swap_pages);",
                    "	left = atomic_long_add_return(6 * kept, &nr_swap_pages);", "fault/moved.at_the_limit"),
     **mutants_defrag.MUTANTS,
+    **mutants_drain.MUTANTS,
     **mutants_lrugen.MUTANTS,
 }
 
@@ -911,7 +913,7 @@ def main():
         wrong = [f"mutate: {n}: {MUTANTS[n][0]} has {c} places to damage, not one"
                  for n in MUTANTS if (c := places(n, ORIGINAL)) != 1]
         written = []
-        for file in (__file__, mutants_defrag.__file__, mutants_lrugen.__file__):
+        for file in (__file__, mutants_defrag.__file__, mutants_drain.__file__, mutants_lrugen.__file__):
             with open(file) as f:
                 written += re.findall(r'^    "([\w-]+)": \(', f.read(), re.M)
         wrong += [f"mutate: there are several mutants {n}" for n in sorted(set(written)) if written.count(n) > 1]
