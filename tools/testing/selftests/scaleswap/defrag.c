@@ -14,7 +14,6 @@
 #include "fault_util.h"
 #include "move_harness.h"
 
-#define POWER	"/sys/power/"
 #define FAIL_PAGE "/sys/kernel/debug/fail_page_alloc/"
 
 static const struct {
@@ -62,22 +61,6 @@ static void always(struct __test_metadata *_metadata)
 	ASSERT_EQ(0, set("idle_ms", "100"));
 }
 
-static long long count(void)
-{
-	return ssw_num(DEFRAG "moved");
-}
-
-/* Wait until so many were moved. */
-static bool moves(long long n)
-{
-	ssw_for_looks(i) {
-		if (count() >= n)
-			return true;
-		usleep(10000);
-	}
-	return false;
-}
-
 static bool state_is(const char *state)
 {
 	char path[128], text[32];
@@ -94,14 +77,6 @@ static bool gets(const char *state)
 		usleep(10000);
 	}
 	return false;
-}
-
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
 /* Unless it is enabled, nothing is moved. Then all is, and there is nothing left to do. */
@@ -457,13 +432,8 @@ SSW_BODY(defrag, others_come_first)
 /* Nothing is moved between freezing and thawing. */
 SSW_BODY(defrag, frozen)
 {
-	static const char * const events[] = {
-		"power/suspend_resume", "scaleswap/scaleswap_move", NULL,
-	};
-	int before = 0, within = 0, after = 0, where = 0;
 	long long n = count();
-	char *p, buf[512];
-	FILE *f;
+	char *p;
 
 	if (access(POWER "pm_test", W_OK))
 		SKIP(return, "no /sys/power/pm_test (CONFIG_SUSPEND, CONFIG_PM_DEBUG)");
@@ -474,33 +444,7 @@ SSW_BODY(defrag, frozen)
 	ASSERT_EQ(0, set("batch_pages", "16"));
 	ASSERT_EQ(0, set("max_mb_s", "1"));
 	ASSERT_EQ(0, set("enabled", "1"));
-	ASSERT_EQ(0, ssw_trace_start(events));
-	ssw_trace_empty(SSW_TRACE "set_event_pid");
-	/* Frozen for longer than it would take to move all of them */
-	ssw_write("/sys/module/suspend/parameters/pm_test_delay", "5");
-	ssw_write(POWER "sync_on_suspend", "0");
-	ASSERT_EQ(0, ssw_write(POWER "pm_test", "freezer"));
-	EXPECT_TRUE(moves(count() + 16));
-	EXPECT_EQ(0, ssw_write(POWER "state", "mem"));
-	EXPECT_EQ(0, ssw_write(POWER "pm_test", "none"));
-	EXPECT_TRUE(moves(n + KEPT - SSW_SLACK));
-	ssw_trace_stop();
-	f = fopen(SSW_TRACE "trace", "r");
-	ASSERT_NE(NULL, f);
-	while (fgets(buf, sizeof(buf), f)) {
-		if (strstr(buf, "suspend_resume: freeze_processes[0] end"))
-			where = 1;
-		else if (strstr(buf, "suspend_resume: thaw_processes[0] begin"))
-			where = 2;
-		else if (strstr(buf, "scaleswap_move: "))
-			(*(where == 0 ? &before : where == 1 ? &within : &after))++;
-	}
-	fclose(f);
-	TH_LOG("%d moved before it was frozen, %d within, %d after", before, within, after);
-	EXPECT_EQ(2, where);
-	EXPECT_LT(0, before);
-	EXPECT_EQ(0, within);
-	EXPECT_LT(0, after);
+	frozen(_metadata, n + KEPT - SSW_SLACK);
 	EXPECT_EQ(0, thin_wrong(p, PAGES, 14));
 }
 

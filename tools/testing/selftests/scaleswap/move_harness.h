@@ -8,6 +8,7 @@
 #define SSW_MOVE_HARNESS_H
 
 #include <sys/mman.h>
+#include <time.h>
 
 #include "harness.h"
 #include "page_util.h"
@@ -21,6 +22,7 @@
 #define KEPT	((PAGES + NTH - 1) / NTH)
 #define DEFRAG	SSW_SYS "/defrag/"
 #define SKIPPED	DEFRAG "skipped/"
+#define POWER	"/sys/power/"
 
 static char dev[64];
 static int type;
@@ -94,6 +96,72 @@ static inline void where(const char *p, uint64_t *was)
 {
 	for (size_t i = 0; i < PAGES; i += NTH)
 		was[i / NTH] = ssw_pm_offset(ssw_pagemap(p + i * SSW_PAGE));
+}
+
+static inline long long count(void)
+{
+	return ssw_num(DEFRAG "moved");
+}
+
+/* Wait until so many were moved. */
+static inline bool moves(long long n)
+{
+	ssw_for_looks(i) {
+		if (count() >= n)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static inline double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/*
+ * Freeze tasks while slots are being moved, slowly, for longer than all would take. Nothing is moved
+ * between freezing and thawing; in the end, so many are.
+ */
+static inline void frozen(struct __test_metadata *_metadata, long long all)
+{
+	static const char * const events[] = {
+		"power/suspend_resume", "scaleswap/scaleswap_move", NULL,
+	};
+	int before = 0, within = 0, after = 0, where = 0;
+	char buf[512];
+	FILE *f;
+
+	ASSERT_EQ(0, ssw_trace_start(events));
+	ssw_trace_empty(SSW_TRACE "set_event_pid");
+	/* Frozen for longer than it would take to move all of them */
+	ssw_write("/sys/module/suspend/parameters/pm_test_delay", "5");
+	ssw_write(POWER "sync_on_suspend", "0");
+	ASSERT_EQ(0, ssw_write(POWER "pm_test", "freezer"));
+	EXPECT_TRUE(moves(count() + 16));
+	EXPECT_EQ(0, ssw_write(POWER "state", "mem"));
+	EXPECT_EQ(0, ssw_write(POWER "pm_test", "none"));
+	EXPECT_TRUE(moves(all));
+	ssw_trace_stop();
+	f = fopen(SSW_TRACE "trace", "r");
+	ASSERT_NE(NULL, f);
+	while (fgets(buf, sizeof(buf), f)) {
+		if (strstr(buf, "suspend_resume: freeze_processes[0] end"))
+			where = 1;
+		else if (strstr(buf, "suspend_resume: thaw_processes[0] begin"))
+			where = 2;
+		else if (strstr(buf, "scaleswap_move: "))
+			(*(where == 0 ? &before : where == 1 ? &within : &after))++;
+	}
+	fclose(f);
+	TH_LOG("%d moved before it was frozen, %d within, %d after", before, within, after);
+	EXPECT_EQ(2, where);
+	EXPECT_LT(0, before);
+	EXPECT_EQ(0, within);
+	EXPECT_LT(0, after);
 }
 
 #endif /* SSW_MOVE_HARNESS_H */
