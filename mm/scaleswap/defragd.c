@@ -155,7 +155,9 @@ static_assert(ARRAY_SIZE(ssw_defrag_states) == SSW_NR_DEFRAG_STATES);
 
 static enum ssw_defrag_state ssw_defrag_state(const struct ssw_area *area)
 {
-	return ssw_defrag_enabled() ? READ_ONCE(area->defrag.state) : SSW_DEFRAG_OFF;
+	if (!ssw_defrag_enabled() || ssw_drain_wanted(area))
+		return SSW_DEFRAG_OFF;
+	return READ_ONCE(area->defrag.state);
 }
 
 /**

@@ -45,6 +45,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/task.h>
 #include <linux/shmem_fs.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/swap.h>
 #include <linux/swap_cgroup.h>
@@ -67,6 +68,8 @@
 #define SSW_DRAIN_HELD		65536U
 /* Memory that is left to others meanwhile: this part of all, or of a memcg's limit */
 #define SSW_DRAIN_SPARE		32
+/* Of an mm, what is looked through without a break, in bytes */
+#define SSW_DRAIN_PART		SZ_1G
 /* So few pages of free swap space, or of a memcg's limit, may be gone before the next look. */
 #define SSW_DRAIN_FEW		128
 
@@ -506,6 +509,29 @@ static unsigned int ssw_rest_read(struct ssw_area *area, struct ssw_held *held, 
 	return nr;
 }
 
+/* Map what is in the swap cache, in one mm. It is locked for a part at a time. */
+static void ssw_rest_map_mm(struct ssw_area *area, struct mm_struct *mm)
+{
+	unsigned long addr = 0;
+
+	while (!ssw_drain_stops(area) && mmap_read_trylock(mm)) {
+		struct vm_area_struct *vma = NULL;
+
+		if (!check_stable_address_space(mm))
+			vma = find_vma(mm, addr);
+		if (vma) {
+			unsigned long from = max(addr, vma->vm_start);
+
+			addr = min(vma->vm_end - from, SSW_DRAIN_PART) + from;
+			swap_area_unuse(mm, area->si->type, from, addr);
+		}
+		mmap_read_unlock(mm);
+		if (!vma)
+			break;
+		cond_resched();
+	}
+}
+
 /* Map what is in the swap cache, in all mms that have ever swapped. */
 static void ssw_rest_map(struct ssw_area *area)
 {
@@ -522,11 +548,7 @@ static void ssw_rest_map(struct ssw_area *area)
 		if (last)
 			mmput_async(last);
 		last = mm;
-		if (mmap_read_trylock(mm)) {
-			if (!check_stable_address_space(mm))
-				swap_area_unuse(mm, area->si->type, 0, ULONG_MAX);
-			mmap_read_unlock(mm);
-		}
+		ssw_rest_map_mm(area, mm);
 		cond_resched();
 		spin_lock(&mmlist_lock);
 	}
@@ -538,7 +560,7 @@ static void ssw_rest_map(struct ssw_area *area)
 /* Map what could not be moved. Return how many slots are not in use any more. */
 static unsigned long ssw_drain_rest(struct ssw_area *area)
 {
-	unsigned int was = ssw_area_used(area), max = min(was, ssw_drain_room()), used, nr;
+	unsigned int max = min(ssw_area_used(area), ssw_drain_room()), nr, gained = 0;
 	struct ssw_held *held = NULL;
 	bool shmem;
 
@@ -559,15 +581,13 @@ static unsigned long ssw_drain_rest(struct ssw_area *area)
 		rcu_read_lock();
 		word = ssw_slot_read(area->slots, held[i].slot);
 		rcu_read_unlock();
+		gained += !ssw_word_count(word);
 		if (word == SSW_WORD_CACHE)
 			swap_area_reclaim(area->si, held[i].slot);
 	}
 	kvfree(held);
-	used = ssw_area_used(area);
-	if (used >= was)
-		return 0;
-	ssw_stat_add(SSW_DRAIN_MAPPED, was - used);
-	return was - used;
+	ssw_stat_add(SSW_DRAIN_MAPPED, gained);
+	return gained;
 }
 
 /* --- the thread -------------------------------------------------------------------------- */
@@ -698,6 +718,7 @@ static int ssw_drain_begin(struct ssw_area *area)
 		return err;
 	/* What could not be read before may be readable now. */
 	xa_destroy(&d->unreadable);
+	WRITE_ONCE(d->nr_unreadable, 0);
 	WRITE_ONCE(d->anew, true);
 	ssw_withhold(area);
 	return 0;
