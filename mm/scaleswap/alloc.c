@@ -482,6 +482,7 @@ static bool ssw_try_elsewhere(struct ssw_area *area, int cpu, unsigned int *slot
 /**
  * ssw_alloc_elsewhere - allocate a slot to which one of another area is moved
  * @from: that area
+ * @not: an area not to take it from, or NULL
  * @to: the area to take it from; if NULL, it is set to one, with its si->users held. Areas are
  *	tried in the order of the home CPU of @from
  * @slot: set to the slot, which is in SSW_KIND_FREEING and the caller's
@@ -489,7 +490,8 @@ static bool ssw_try_elsewhere(struct ssw_area *area, int cpu, unsigned int *slot
  * Context: process context; does not sleep.
  * Return: true if there is one.
  */
-bool ssw_alloc_elsewhere(const struct ssw_area *from, struct ssw_area **to, unsigned int *slot)
+bool ssw_alloc_elsewhere(const struct ssw_area *from, const struct ssw_area *not,
+			 struct ssw_area **to, unsigned int *slot)
 {
 	int cpu = max_t(int, READ_ONCE(scaleswap_home[from->si->type]), 0);
 	const struct ssw_arealist *list = &per_cpu_ptr(ssw_arealists, cpu)->list;
@@ -509,7 +511,7 @@ bool ssw_alloc_elsewhere(const struct ssw_area *from, struct ssw_area **to, unsi
 		if (!si || !percpu_ref_tryget_live(&si->users))
 			continue;
 		area = rcu_dereference(ssw_areas[type]);
-		found = area && ssw_try_elsewhere(area, cpu, slot);
+		found = area && area != not && ssw_try_elsewhere(area, cpu, slot);
 		if (found)
 			*to = area;
 		else

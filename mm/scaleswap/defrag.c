@@ -288,7 +288,8 @@ static int ssw_compact_area(struct ssw_area *area)
  *
  * Context: process context, sleeps. Waits for another call, and for the device.
  * Return: 0, also if there was nothing to move; -EOPNOTSUPP if the area's slots cannot be moved;
- * -EBUSY if it is being turned off; -ENOSPC if there was no empty cluster to move to; -ENOMEM;
+ * -EBUSY if it is being turned off; -ENOSPC if there was no empty cluster to move to; -ENOMEM; -EIO
+ * if the device has failed all of a batch;
  * -ERESTARTSYS if there is a signal. What was moved until then stays moved.
  */
 int ssw_compact(struct ssw_area *area)
@@ -335,8 +336,8 @@ bool ssw_compact_waits(void)
  *
  * Context: defragd. Waits for the device.
  * Return: 0, also if there was nothing to move; -EBUSY if there is another mover; -ENOSPC or
- * -ENOMEM if there was no place for all of it; -EINTR if defragd is to leave the area alone; or
- * what the mover's pause said.
+ * -ENOMEM if there was no place for all of it; -EIO if the device has failed all of a batch; -EINTR
+ * if defragd is to leave the area alone; or what the mover's pause said.
  */
 int ssw_defrag_pass(struct ssw_mover *m, struct ssw_picks *p)
 {

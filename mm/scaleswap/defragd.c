@@ -20,7 +20,8 @@
  * ``idle_ms`` ago.
  *
  * The device is idle if there were at most ``idle_ios`` requests in each of the last looks, 100 ms
- * apart, for ``idle_ms``, and none is under way. Requests are those of the whole disk. As some
+ * apart, for ``idle_ms``, and none is under way. Requests are those of the whole disk, but for the
+ * area's own discards. As some
  * devices count none, slots of the area that were allocated or freed count, too. A pause comes
  * after each batch, at least a short look, in which others' requests are seen: it has none of its
  * own then. If the device is not idle, the pass ends, so that at most one batch is in the way.
@@ -42,6 +43,7 @@
 #include <linux/slab.h>
 #include <linux/swap.h>
 #include <linux/swapops.h>
+#include <linux/workqueue.h>
 
 #include "internal.h"
 
@@ -51,8 +53,12 @@
 #define SSW_LOOK_MS		100
 #define SSW_GLANCE_MS		10
 
-/* When to try again if nothing could be gained: folios may have left the swap cache. */
-#define SSW_DEFRAG_AGAIN	(30 * HZ)
+/*
+ * When to try again if nothing could be gained: folios may have left the swap cache. If the device
+ * has failed, the time doubles so many times at most, to an hour.
+ */
+#define SSW_DEFRAG_AGAIN	(30UL * HZ)
+#define SSW_DEFRAG_DOUBLE	7U
 
 /* Clusters that are emptied in a pass, at most */
 #define SSW_DEFRAG_PICKS	1024
@@ -282,22 +288,25 @@ static bool ssw_disk_in_flight(const struct block_device *bdev)
 static void ssw_look(const struct ssw_area *area, struct ssw_look *look)
 {
 	look->when = jiffies;
-	look->ios = part_stat_read_accum(bdev_whole(area->si->bdev), ios);
+	/* Not discards: an area's own come after the clusters that were emptied. */
+	look->ios = part_stat_read(bdev_whole(area->si->bdev), ios[STAT_READ]) +
+		    part_stat_read(bdev_whole(area->si->bdev), ios[STAT_WRITE]);
 	/* As many again were freed as are not in use. */
 	look->slots = 2 * READ_ONCE(area->slots->allocated) - ssw_area_used(area);
 }
 
 /* See if there was little to do since the last look, and nothing is under way. */
-static bool ssw_look_idle(const struct ssw_area *area, struct ssw_look *look)
+static bool ssw_look_idle(struct ssw_area *area, struct ssw_look *look)
 {
 	struct ssw_look was = *look;
 	unsigned long may;
 
 	ssw_look(area, look);
+	/* What is between two looks that are far apart, as at another area, is one look. */
 	may = mult_frac((unsigned long)READ_ONCE(ssw_defrag_idle_ios),
-			jiffies_to_msecs(look->when - was.when), SSW_LOOK_MS);
+			jiffies_to_msecs(min(look->when - was.when, (unsigned long)HZ)), SSW_LOOK_MS);
 	return look->ios - was.ios <= may && look->slots - was.slots <= may &&
-	       !ssw_disk_in_flight(area->si->bdev);
+	       (work_busy(&area->discard) || !ssw_disk_in_flight(area->si->bdev));
 }
 
 /* After a batch: keep to the bandwidth, and see if somebody else wants to use the device. */
@@ -351,6 +360,7 @@ static long ssw_defrag_try(struct ssw_area *area, struct ssw_mover *m, struct ss
 	m->moved = 0;
 	ssw_defrag_set(area, SSW_DEFRAG_MOVING);
 	err = ssw_defrag_pass(m, p);
+	d->failures = err == -EIO ? min(d->failures + 1, SSW_DEFRAG_DOUBLE) : 0;
 	if (!err && m->moved) {
 		/* The device was idle so far. */
 		long next = ssw_defrag_watch(area);
@@ -363,7 +373,7 @@ static long ssw_defrag_try(struct ssw_area *area, struct ssw_mover *m, struct ss
 	/* There is nothing to gain, or no place for it: need is judged anew. */
 	d->cap = 0;
 	d->no_blocks = READ_ONCE(area->slots->no_blocks);
-	d->again = (jiffies + SSW_DEFRAG_AGAIN) | 1;
+	d->again = (jiffies + (SSW_DEFRAG_AGAIN << d->failures)) | 1;
 	d->changes = changes;
 	return 0;
 }
@@ -392,8 +402,7 @@ static long ssw_defrag_area(struct ssw_area *area, struct ssw_mover *m, struct s
 		ssw_defrag_set(area, SSW_DEFRAG_BLIND);
 		return HZ;
 	}
-	/* After a long break, as one for another area, it is not known what was between. */
-	if (d->state != SSW_DEFRAG_WATCHING || time_after(now, d->look.when + HZ))
+	if (d->state != SSW_DEFRAG_WATCHING)
 		return ssw_defrag_watch(area);
 	due = d->look.when + msecs_to_jiffies(SSW_LOOK_MS);
 	if (time_before(now, due))

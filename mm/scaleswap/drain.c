@@ -238,7 +238,8 @@ static int ssw_drain_pause(struct ssw_mover *m)
 
 static int ssw_drain_place(struct ssw_mover *m, unsigned int *slot)
 {
-	return ssw_alloc_elsewhere(m->area, &m->to, slot) ? 1 : -ENOSPC;
+	/* One that cannot be written rests until the next sweep. */
+	return ssw_alloc_elsewhere(m->area, m->broken, &m->to, slot) ? 1 : -ENOSPC;
 }
 
 /* --- pages that cannot be read ---------------------------------------------------------- */
@@ -406,6 +407,7 @@ static unsigned long ssw_drain_sweep(struct ssw_area *area, struct ssw_mover *m)
 	m->unreadable = ssw_drain_unreadable;
 	m->pause = ssw_drain_pause;
 	m->moved = 0;
+	m->broken = NULL;
 	ssw_mover_set_batch(m, READ_ONCE(ssw_move_batch));
 	for (slot = 0; !ssw_drain_stops(area); slot++) {
 		unsigned long placed = m->placed;

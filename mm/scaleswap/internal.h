@@ -264,7 +264,8 @@ void ssw_arealist_build(struct ssw_arealist *list, int cpu,
 
 /* alloc.c */
 bool ssw_area_reclaim(struct ssw_area *area);
-bool ssw_alloc_elsewhere(const struct ssw_area *from, struct ssw_area **to, unsigned int *slot);
+bool ssw_alloc_elsewhere(const struct ssw_area *from, const struct ssw_area *not,
+			 struct ssw_area **to, unsigned int *slot);
 
 /**
  * struct ssw_run - adjacent slots that are freed together

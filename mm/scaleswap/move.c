@@ -39,6 +39,7 @@
 #include <linux/bio.h>
 #include <linux/blkdev.h>
 #include <linux/delay.h>
+#include <linux/freezer.h>
 #include <linux/hugetlb.h>
 #include <linux/ioprio.h>
 #include <linux/mm.h>
@@ -323,6 +324,19 @@ static struct ssw_move_bio *ssw_move_bio_alloc(struct ssw_mover *m, blk_opf_t op
 	return b;
 }
 
+/*
+ * Wait for the device. It may not answer for long, which is no fault of a thread that moves slots
+ * by itself: it does not count as hung, and can be frozen meanwhile. Nobody else sleeps for the
+ * mutex that it holds; and who suspends the machine waits for the device elsewhere.
+ */
+static void ssw_moves_wait(struct ssw_mover *m)
+{
+	if (current->flags & PF_KTHREAD)
+		wait_for_completion_state(&m->done, TASK_IDLE | TASK_FREEZABLE_UNSAFE);
+	else
+		wait_for_completion_io(&m->done);
+}
+
 /* Read or write the slots in a state, in runs or one by one, and wait for that. */
 static void ssw_moves_io(struct ssw_mover *m, enum req_op op, enum ssw_move_state which)
 {
@@ -361,26 +375,33 @@ static void ssw_moves_io(struct ssw_mover *m, enum req_op op, enum ssw_move_stat
 		submit_bio(&b->bio);
 	blk_finish_plug(&plug);
 	ssw_move_put(m);
-	wait_for_completion_io(&m->done);
+	ssw_moves_wait(m);
 	ssw_stat_add(op == REQ_OP_READ ? SSW_MOVE_READ : SSW_MOVE_WRITTEN, nr << PAGE_SHIFT);
 	m->bytes += nr << PAGE_SHIFT;
 }
 
-/* The same, and what fails once more by itself: mostly only one page of a bio is bad. */
-static void ssw_moves_do(struct ssw_mover *m, enum req_op op, enum ssw_stat_item reason)
+/*
+ * The same, and what fails once more by itself: mostly only one page of a bio is bad. Return 0, or
+ * -EIO if all have failed.
+ */
+static int ssw_moves_do(struct ssw_mover *m, enum req_op op, enum ssw_stat_item reason)
 {
-	bool failed = false;
+	unsigned int good = 0, failed = 0;
 
 	ssw_moves_io(m, op, SSW_MOVE_READY);
-	for (unsigned int i = 0; i < m->nr && !failed; i++)
-		failed = m->move[i].state == SSW_MOVE_FAILED;
+	for (unsigned int i = 0; i < m->nr; i++)
+		failed += m->move[i].state == SSW_MOVE_FAILED;
 	if (likely(!failed))
-		return;
+		return 0;
 	ssw_moves_io(m, op, SSW_MOVE_FAILED);
 	for (unsigned int i = 0; i < m->nr; i++) {
 		if (m->move[i].state == SSW_MOVE_FAILED)
 			ssw_move_skip(m, &m->move[i], reason);
+		else
+			good += m->move[i].kind == SSW_MOVE_DATA &&
+				m->move[i].state == SSW_MOVE_READY;
 	}
+	return good ? 0 : -EIO;
 }
 
 /* --- commit ------------------------------------------------------------------- */
@@ -500,6 +521,9 @@ static bool ssw_moves_commit_mm(struct ssw_mover *m, unsigned int from, unsigned
 		ssw_moves_skip(m, from, to, SSW_MOVE_MM_GONE);
 		return true;
 	}
+	/* This thread may be nice or throttled, and preempted for long with the lock. */
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
 	if (!mmap_read_trylock(mm)) {
 		locked = false;
 	} else {
@@ -509,6 +533,8 @@ static bool ssw_moves_commit_mm(struct ssw_mover *m, unsigned int from, unsigned
 			ssw_moves_mm(m, mm, from, to);
 		mmap_read_unlock(mm);
 	}
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
 	/* The last reference: freeing all that it maps is not a mover's work. */
 	mmput_async(mm);
 	return locked;
@@ -566,13 +592,13 @@ static void ssw_moves_release(struct ssw_mover *m)
 }
 
 /*
- * Move a batch, and pause. Return 0; -ENOSPC or -ENOMEM if there was no place for all of it; or
- * what the pause said.
+ * Move a batch, and pause. Return 0; -ENOSPC or -ENOMEM if there was no place for all of it; -EIO
+ * if the device has failed to read all of it, or to write it; or what the pause said.
  */
 static int ssw_moves(struct ssw_mover *m)
 {
 	unsigned int nr_data = 0;
-	int err;
+	int err, failed;
 
 	if (!m->nr)
 		return 0;
@@ -584,8 +610,13 @@ static int ssw_moves(struct ssw_mover *m)
 	while (nr_data < m->nr && m->move[nr_data].kind == SSW_MOVE_DATA && m->move[nr_data].to)
 		nr_data++;
 	if (nr_data) {
-		ssw_moves_do(m, REQ_OP_READ, SSW_MOVE_READ_ERROR);
-		ssw_moves_do(m, REQ_OP_WRITE, SSW_MOVE_WRITE_ERROR);
+		failed = ssw_moves_do(m, REQ_OP_READ, SSW_MOVE_READ_ERROR);
+		if (!failed) {
+			failed = ssw_moves_do(m, REQ_OP_WRITE, SSW_MOVE_WRITE_ERROR);
+			if (failed)
+				m->broken = m->to;
+		}
+		err = err ?: failed;
 	}
 	ssw_moves_commit(m);
 	ssw_moves_release(m);
@@ -602,7 +633,8 @@ static int ssw_moves(struct ssw_mover *m)
  * @m: the mover
  *
  * Context: process context, sleeps.
- * Return: 0; -ENOSPC or -ENOMEM if there was no place for all of it; or what the pause said.
+ * Return: 0; -ENOSPC or -ENOMEM if there was no place for all of it; -EIO if the device has failed
+ * all of a batch; or what the pause said.
  */
 int ssw_move_flush(struct ssw_mover *m)
 {
@@ -634,8 +666,8 @@ int ssw_move_flush(struct ssw_mover *m)
  * The caller has to call ssw_move_flush() in the end.
  *
  * Context: process context, sleeps.
- * Return: 0; -EBUSY if it cannot be moved now; -ENOSPC or -ENOMEM if there was no place for what
- * was moved; or what the pause said.
+ * Return: 0; -EBUSY if it cannot be moved now; -ENOSPC, -ENOMEM or -EIO as of ssw_move_flush(); or
+ * what the pause said.
  */
 int ssw_move_slot(struct ssw_mover *m, unsigned long slot)
 {
@@ -662,7 +694,7 @@ int ssw_move_slot(struct ssw_mover *m, unsigned long slot)
  * The caller has to call ssw_move_flush() in the end.
  *
  * Context: process context, sleeps.
- * Return: 0; -ENOSPC or -ENOMEM if there was no place for what was moved; or what the pause said.
+ * Return: 0; -ENOSPC, -ENOMEM or -EIO as of ssw_move_flush(); or what the pause said.
  */
 int ssw_move_cluster(struct ssw_mover *m, struct ssw_cluster *ci, unsigned int cap)
 {

@@ -138,6 +138,7 @@ struct ssw_look {
  * @no_blocks: ssw_slots.no_blocks, when there were enough
  * @idle: for how many looks the device has been idle
  * @again: jiffies, not to try before: nothing could be gained; 0 for none
+ * @failures: how often in a row the device has failed all of a batch
  * @changes: ssw_defrag_changes, when @again was set
  * @look: the last look
  */
@@ -147,6 +148,7 @@ struct ssw_defrag {
 	unsigned int no_blocks;
 	unsigned int idle;
 	unsigned long again;
+	unsigned int failures;
 	unsigned int changes;
 	struct ssw_look look;
 };
@@ -155,6 +157,7 @@ struct ssw_defrag {
  * struct ssw_mover - what moves a batch of slots
  * @area: the area that slots leave
  * @to: the area that those of the batch in work go to; the same one without @place
+ * @broken: an area of which the device failed to write all of a batch; the caller may set it to NULL
  * @place: called to get a slot in another area, @to, which is NULL for the first one of a batch,
  *	   and is set with its si->users held; returns 1, -ENOSPC or -ENOMEM. NULL to stay in the area
  * @unreadable: called for each slot that the device fails to read; or NULL
@@ -176,6 +179,7 @@ struct ssw_defrag {
 struct ssw_mover {
 	struct ssw_area *area;
 	struct ssw_area *to;
+	const struct ssw_area *broken;
 	int (*place)(struct ssw_mover *m, unsigned int *slot);
 	void (*unreadable)(struct ssw_mover *m, const struct ssw_move *mv);
 	int (*pause)(struct ssw_mover *m);

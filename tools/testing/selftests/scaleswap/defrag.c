@@ -37,6 +37,10 @@ static void set_defaults(void)
 		set(defaults[i].name, defaults[i].value);
 }
 
+#ifndef SWAP_FLAG_DISCARD_PAGES
+#define SWAP_FLAG_DISCARD_PAGES	0x40000
+#endif
+
 FIXTURE(defrag) { int unused; };
 FIXTURE_SETUP(defrag)
 {
@@ -309,6 +313,51 @@ SSW_BODY(defrag, blind)
 	EXPECT_EQ(0, thin_wrong(p, PAGES, 8));
 }
 
+/* How often defragd has begun to move something */
+static int passes(void)
+{
+	char buf[512];
+	int n = 0;
+	FILE *f = fopen(SSW_TRACE "trace", "r");
+
+	while (f && fgets(buf, sizeof(buf), f))
+		n += strstr(buf, "scaleswap_defrag_state: ") && strstr(buf, "state=moving");
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Discards of clusters that it has emptied are not somebody else's requests. */
+SSW_BODY(defrag, own_discards)
+{
+	static const char * const events[] = { "scaleswap/scaleswap_defrag_state", NULL };
+	long long n = count(), discarded = ssw_discarded(ssw_bdev(0));
+	char *p;
+
+	snprintf(dev, sizeof(dev), "%s", ssw_bdev(0));
+	ASSERT_EQ(0, ssw_mkswap(dev, AREA - 1));
+	ASSERT_EQ(0, ssw_bind_cpu(0));
+	type = ssw_swapon_flags(dev, SWAP_FLAG_DISCARD | SWAP_FLAG_DISCARD_PAGES);
+	ASSERT_LE(0, type);
+	type = ssw_type_of(dev);
+	ASSERT_EQ(0, ssw_pin(0));
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	p = sparse(_metadata, 17);
+	always(_metadata);
+	ASSERT_EQ(0, set("batch_pages", "16"));
+	ASSERT_EQ(0, set("idle_ms", "1000"));
+	ASSERT_EQ(0, ssw_trace_start(events));
+	ssw_trace_empty(SSW_TRACE "set_event_pid");
+	ASSERT_EQ(0, set("enabled", "1"));
+	EXPECT_TRUE(moves(n + KEPT - SSW_SLACK));
+	ssw_trace_stop();
+	TH_LOG("%d passes, %lld sectors discarded", passes(), ssw_discarded(dev) - discarded);
+	if (ssw_discarded(dev) == discarded)
+		SKIP(return, "the device has discarded nothing");
+	EXPECT_GE(3, passes());
+	EXPECT_EQ(0, thin_wrong(p, PAGES, 17));
+}
+
 /* --- how it sleeps --------------------------------------------------------------------------- */
 
 static long long woken(pid_t pid)
@@ -446,6 +495,77 @@ SSW_BODY(defrag, frozen)
 	ASSERT_EQ(0, set("enabled", "1"));
 	frozen(_metadata, n + KEPT - SSW_SLACK);
 	EXPECT_EQ(0, thin_wrong(p, PAGES, 14));
+}
+
+/* The device does not answer: that is no hung task, and others do not wait. */
+SSW_BODY(defrag, device_waits)
+{
+	long long n = count(), used;
+	char *p, name[64];
+
+	if (dm_linear(ssw_bdev(0), SECTORS, name, sizeof(name)))
+		SKIP(return, "no device mapper");
+	area_on(_metadata, name);
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	p = sparse(_metadata, 15);
+	always(_metadata);
+	used = ssw_area(type, "used");
+	ASSERT_EQ(0, dm_suspend(true));
+	ASSERT_EQ(0, set("enabled", "1"));
+	/* It has places, and waits. */
+	ssw_for_looks(i) {
+		if (ssw_area(type, "used") > used)
+			break;
+		usleep(10000);
+	}
+	EXPECT_LT(used, ssw_area(type, "used"));
+	stalled(_metadata);
+	EXPECT_EQ(n, count());
+	ASSERT_EQ(0, set("enabled", "0"));
+	ASSERT_EQ(0, set("enabled", "1"));
+	ASSERT_EQ(0, dm_suspend(false));
+	EXPECT_TRUE(moves(n + KEPT - SSW_SLACK));
+	EXPECT_EQ(0, thin_wrong(p, PAGES, 15));
+	ASSERT_EQ(0, ssw_swapoff(dev));
+	EXPECT_EQ(0, dm_gone());
+}
+
+/* The device fails to write: one batch is enough to know, and it is not tried again soon. */
+SSW_BODY(defrag, cannot_be_written)
+{
+	long long n = count(), failed = ssw_num(SKIPPED "write_error");
+	char *p, name[64];
+
+	if (dm_linear(ssw_bdev(0), SECTORS, name, sizeof(name)))
+		SKIP(return, "no device mapper");
+	area_on(_metadata, name);
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	p = sparse(_metadata, 16);
+	always(_metadata);
+	ASSERT_EQ(0, set("batch_pages", "16"));
+	if (fail_writes(ssw_bdev(0), SECTORS)) {
+		ASSERT_EQ(0, ssw_swapoff(dev));
+		dm_gone();
+		SKIP(return, "no dm-flakey");
+	}
+	EXPECT_EQ(-EIO, compact("1"));
+	EXPECT_EQ(16, ssw_num(SKIPPED "write_error") - failed);
+	ASSERT_EQ(0, set("enabled", "1"));
+	ssw_for_looks(i) {
+		if (ssw_num(SKIPPED "write_error") - failed > 16)
+			break;
+		usleep(10000);
+	}
+	EXPECT_TRUE(gets("nothing"));
+	EXPECT_EQ(32, ssw_num(SKIPPED "write_error") - failed);
+	EXPECT_EQ(n, count());
+	ASSERT_EQ(0, heal(ssw_bdev(0), SECTORS));
+	/* What is set makes it look again. */
+	ASSERT_EQ(0, set("free_low", "99"));
+	EXPECT_TRUE(moves(n + KEPT - SSW_SLACK));
+	EXPECT_EQ(0, thin_wrong(p, PAGES, 16));
+	ASSERT_EQ(0, ssw_swapoff(dev));
+	EXPECT_EQ(0, dm_gone());
 }
 
 /* What moving needs was got when defragd was enabled. Without more, it fills a cluster. */

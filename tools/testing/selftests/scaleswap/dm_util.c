@@ -37,8 +37,8 @@ int dm_gone(void)
 	return dm_ioctl(DM_DEV_REMOVE, &dmi, sizeof(dmi));
 }
 
-/* One @target over all of a device; its path goes to @dev. As dmsetup(8) create. */
-int dm_make(const char *target, const char *params, long long sectors, char *dev, size_t len)
+/* Have a device be one @target. As dmsetup(8) load, and resume. */
+int dm_load(const char *target, const char *params, long long sectors)
 {
 	struct {
 		struct dm_ioctl dmi;
@@ -48,19 +48,26 @@ int dm_make(const char *target, const char *params, long long sectors, char *dev
 	struct dm_ioctl dmi = { };
 	int ret;
 
-	ret = dm_ioctl(DM_DEV_CREATE, &dmi, sizeof(dmi));
-	if (ret)
-		return ret;
-	snprintf(dev, len, "/dev/dm-%u", minor(dmi.dev));
 	t.dmi.target_count = 1;
 	t.spec.length = sectors;
 	strcpy(t.spec.target_type, target);
 	snprintf(t.params, sizeof(t.params), "%s", params);
 	ret = dm_ioctl(DM_TABLE_LOAD, &t.dmi, sizeof(t));
-	memset(&dmi, 0, sizeof(dmi));
 	/* Not suspended, so this resumes it. */
-	if (!ret)
-		ret = dm_ioctl(DM_DEV_SUSPEND, &dmi, sizeof(dmi));
+	return ret ?: dm_ioctl(DM_DEV_SUSPEND, &dmi, sizeof(dmi));
+}
+
+/* One @target over all of a device; its path goes to @dev. As dmsetup(8) create. */
+int dm_make(const char *target, const char *params, long long sectors, char *dev, size_t len)
+{
+	struct dm_ioctl dmi = { };
+	int ret;
+
+	ret = dm_ioctl(DM_DEV_CREATE, &dmi, sizeof(dmi));
+	if (ret)
+		return ret;
+	snprintf(dev, len, "/dev/dm-%u", minor(dmi.dev));
+	ret = dm_load(target, params, sectors);
 	if (ret)
 		dm_gone();
 	return ret;

@@ -12,6 +12,7 @@
 extern const char *dm_name;
 
 int dm_make(const char *target, const char *params, long long sectors, char *dev, size_t len);
+int dm_load(const char *target, const char *params, long long sectors);
 int dm_linear(const char *over, long long sectors, char *dev, size_t len);
 int dm_suspend(bool on);
 int dm_gone(void);

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "dm_util.h"
 #include "fault_util.h"
 #include "move_harness.h"
 
@@ -392,6 +391,8 @@ SSW_BODY(drain, unreadable)
 		else
 			madvise(p + i * SSW_PAGE, SSW_PAGE, MADV_DONTNEED);
 	}
+	/* What is in the swap cache need not be read. */
+	ssw_evict("ssw");
 	ASSERT_NE(NULL, at[1124]);
 	ASSERT_NE(NULL, at[1224]);
 	ASSERT_EQ(0, drain(type, "1"));
@@ -555,7 +556,7 @@ SSW_BODY(drain, device_waits)
 {
 	char *p, name[64];
 
-	if (dm_linear(ssw_bdev(0), 8 * (AREA + 64), name, sizeof(name)))
+	if (dm_linear(ssw_bdev(0), SECTORS, name, sizeof(name)))
 		SKIP(return, "no device mapper");
 	area_on(_metadata, name);
 	other_on(_metadata);
@@ -570,6 +571,7 @@ SSW_BODY(drain, device_waits)
 		usleep(10000);
 	}
 	EXPECT_LE(16, ssw_area(other, "used"));
+	stalled(_metadata);
 	ASSERT_EQ(0, drain(type, "0"));
 	EXPECT_TRUE(is(type, "off"));
 	ASSERT_EQ(0, drain(type, "1"));
@@ -578,6 +580,55 @@ SSW_BODY(drain, device_waits)
 	EXPECT_EQ(0, ssw_wrong(p, PAGES, 19));
 	ASSERT_EQ(0, ssw_swapoff(dev));
 	EXPECT_EQ(0, dm_gone());
+}
+
+/* Another area's device fails to write: slots go to a third one. */
+SSW_BODY(drain, cannot_be_written)
+{
+	long long failed = ssw_num(SKIPPED "write_error");
+	char *p, name[64];
+	int broken;
+
+	if (dm_linear(ssw_bdev(2), SECTORS, name, sizeof(name)))
+		SKIP(return, "no device mapper");
+	two_on(_metadata);
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	p = filled(_metadata, PAGES, 20);
+	/* The first that is tried, as it has the same home. */
+	ASSERT_EQ(0, ssw_mkswap(name, AREA - 1));
+	broken = ssw_on_cpu(name, 0);
+	ASSERT_LE(0, broken);
+	if (fail_writes(ssw_bdev(2), SECTORS))
+		SKIP(goto out, "no dm-flakey");
+	ASSERT_EQ(0, drain(type, "1"));
+	ASSERT_TRUE(gets(type, "empty"));
+	EXPECT_LT(0, ssw_num(SKIPPED "write_error") - failed);
+	/* A batch at the begin of each sweep */
+	EXPECT_GT(PAGES / 2, ssw_num(SKIPPED "write_error") - failed);
+	EXPECT_EQ(0, ssw_wrong(p, PAGES, 20));
+out:
+	ASSERT_EQ(0, heal(ssw_bdev(2), SECTORS));
+	ASSERT_EQ(0, ssw_swapoff(name));
+	EXPECT_EQ(0, dm_gone());
+}
+
+/* Pages that are in the swap cache are mapped, and not read. */
+SSW_BODY(drain, cached)
+{
+	long long in = ssw_num(DEFRAG "drained_in"), read;
+	char *p;
+
+	two_on(_metadata);
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	p = filled(_metadata, PAGES, 21);
+	/* Read ahead, without being mapped. */
+	ASSERT_EQ(0, madvise(p, PAGES * SSW_PAGE, MADV_WILLNEED));
+	read = ssw_num(DEFRAG "bytes_read");
+	ASSERT_EQ(0, drain(type, "1"));
+	ASSERT_TRUE(gets(type, "empty"));
+	EXPECT_LE(PAGES - SSW_SLACK, ssw_num(DEFRAG "drained_in") - in);
+	EXPECT_GE(SSW_SLACK * (long long)SSW_PAGE, ssw_num(DEFRAG "bytes_read") - read);
+	EXPECT_EQ(0, ssw_wrong(p, PAGES, 21));
 }
 
 SSW_BODY(drain, bad_input)

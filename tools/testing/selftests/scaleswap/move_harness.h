@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "dm_util.h"
 #include "harness.h"
 #include "page_util.h"
 
@@ -19,6 +20,8 @@
 #define PAGES	(8 * SLOTS)
 /* One page of so many stays. */
 #define NTH	10
+/* of a device that dm_linear() makes */
+#define SECTORS	(8 * (AREA + 64))
 #define KEPT	((PAGES + NTH - 1) / NTH)
 #define DEFRAG	SSW_SYS "/defrag/"
 #define SKIPPED	DEFRAG "skipped/"
@@ -162,6 +165,47 @@ static inline void frozen(struct __test_metadata *_metadata, long long all)
 	EXPECT_LT(0, before);
 	EXPECT_EQ(0, within);
 	EXPECT_LT(0, after);
+}
+
+#define HUNG	"/proc/sys/kernel/hung_task_timeout_secs"
+
+/*
+ * A device does not answer a thread that moves slots. The thread counts as no hung task, of which
+ * the kernel would warn, and does not keep the machine from being suspended.
+ */
+static inline void stalled(struct __test_metadata *_metadata)
+{
+	char was[32];
+	int had = ssw_read(HUNG, was, sizeof(was));
+
+	ASSERT_LE(0, had < 0 ? 0 : ssw_write(HUNG, "4"));
+	if (!access(POWER "pm_test", W_OK)) {
+		ssw_write("/sys/module/suspend/parameters/pm_test_delay", "1");
+		ssw_write(POWER "sync_on_suspend", "0");
+		ASSERT_EQ(0, ssw_write(POWER "pm_test", "freezer"));
+		EXPECT_EQ(0, ssw_write(POWER "state", "mem"));
+		EXPECT_EQ(0, ssw_write(POWER "pm_test", "none"));
+	}
+	sleep(12);
+	if (had >= 0)
+		ASSERT_EQ(0, ssw_write(HUNG, was));
+}
+
+/* Have all writes to a device that dm_linear() has made fail. */
+static inline int fail_writes(const char *over, long long sectors)
+{
+	char params[128];
+
+	snprintf(params, sizeof(params), "%s 64 0 3600 1 error_writes", over);
+	return dm_load("flakey", params, sectors);
+}
+
+static inline int heal(const char *over, long long sectors)
+{
+	char params[128];
+
+	snprintf(params, sizeof(params), "%s 64", over);
+	return dm_load("linear", params, sectors);
 }
 
 #endif /* SSW_MOVE_HARNESS_H */
