@@ -4,6 +4,10 @@
 DEFRAGD = "mm/scaleswap/defragd.c"
 
 MUTANTS = {
+    "defrag-own-discards": (DEFRAGD, "ios[STAT_READ]) +", "ios[STAT_READ]) +\n		    part_stat_read(bdev_whole(area->si->bdev), ios[STAT_DISCARD]) * 100 +",
+                            "defrag/defrag.own_discards"),
+    "move-hung": ("mm/scaleswap/move.c", "	if (current->flags & PF_KTHREAD)\n		wait", "	if (0)\n		wait", "defrag/defrag.device_waits"),
+    "move-fails-on": ("mm/scaleswap/move.c", "	return good ? 0 : -EIO;", "	return 0;", "defrag/defrag.cannot_be_written"),
     "defrag-always-idle": (DEFRAGD, "	return look->ios - was.ios <= may &&", "	if (may + 1)\n		return true;\n"
                            "	return look->ios - was.ios <= may &&", "defrag/defrag.gives_way"),
     "defrag-slots-unseen": (DEFRAGD, " && look->slots - was.slots <= may &&", " &&", "defrag/defrag.gives_way_to_swap"),
