@@ -4,6 +4,7 @@
 DEFRAGD = "mm/scaleswap/defragd.c"
 
 MUTANTS = {
+    "defrag-no-block-unseen": (DEFRAGD, "	if (no_blocks != d->no_blocks)", "	if (0)", "defrag/defrag.for_large_folios"),
     "defrag-own-discards": (DEFRAGD, "ios[STAT_READ]) +", "ios[STAT_READ]) +\n		    part_stat_read(bdev_whole(area->si->bdev), ios[STAT_DISCARD]) * 100 +",
                             "defrag/defrag.own_discards"),
     "move-hung": ("mm/scaleswap/move.c", "	if (current->flags & PF_KTHREAD)\n		wait", "	if (0)\n		wait", "defrag/defrag.device_waits"),

@@ -177,6 +177,62 @@ SSW_BODY(defrag, up_to_enough)
 	EXPECT_EQ(0, thin_wrong(p, PAGES, 4));
 }
 
+#define HUGE_64K	SSW_THP "/hugepages-64kB/enabled"
+#define HUGE_2M		SSW_THP "/hugepages-2048kB/enabled"
+
+/* A large folio that finds no block makes clusters with up to half in use worth emptying. */
+SSW_BODY(defrag, for_large_folios)
+{
+	long long n = count(), no_block, had;
+	char *p, *q;
+
+	if (ssw_write(HUGE_64K, "madvise"))
+		SKIP(return, "the kernel has no huge pages of 64 KiB");
+	ssw_write(HUGE_2M, "never");
+	area_on(_metadata, ssw_bdev(0));
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	/* A third of each cluster is in use, and there is no block. */
+	p = ssw_map(AREA - 1, false);
+	ASSERT_NE(NULL, p);
+	for (size_t i = 0; i < AREA - 1; i += SLOTS) {
+		size_t some = i + SLOTS < AREA ? SLOTS : AREA - 1 - i;
+
+		ssw_stamp(p + i * SSW_PAGE, some, 18);
+		ssw_pageout(p + i * SSW_PAGE, some);
+	}
+	ssw_evict("ssw");
+	for (size_t i = 0; i < AREA - 1; i++) {
+		if (i % 3)
+			madvise(p + i * SSW_PAGE, SSW_PAGE, MADV_DONTNEED);
+	}
+	ssw_evict("ssw");
+	had = ssw_area(type, "free_clusters");
+	ASSERT_GE(1, had);
+	ASSERT_EQ(0, set("free_low", "0"));
+	ASSERT_EQ(0, set("free_high", "100"));
+	ASSERT_EQ(0, set("idle_ms", "100"));
+	ASSERT_EQ(0, set("enabled", "1"));
+	EXPECT_TRUE(gets("nothing"));
+	EXPECT_EQ(n, count()) TH_LOG("up to 5 %% are to be moved");
+	q = ssw_map(160, true);
+	ASSERT_NE(NULL, q);
+	ssw_stamp(q, 160, 19);
+	no_block = ssw_stat("fallback/no_block");
+	ASSERT_EQ(160, ssw_pageout(q, 160));
+	ASSERT_LT(no_block, ssw_stat("fallback/no_block"));
+	/* It would look again by itself after half a minute. */
+	ASSERT_EQ(0, set("free_low", "0"));
+	EXPECT_TRUE(moves(n + 4 * SLOTS));
+	EXPECT_TRUE(gets("nothing"));
+	TH_LOG("%lld moved, %lld clusters were free, %lld are", count() - n, had,
+	       ssw_area(type, "free_clusters"));
+	EXPECT_LE(had + 8, ssw_area(type, "free_clusters"));
+	EXPECT_EQ(0, ssw_wrong(q, 160, 19));
+	for (size_t i = 0; i < AREA - 1; i += 3)
+		ASSERT_EQ(0, ssw_wrong(p + i * SSW_PAGE, 1, 18));
+	ssw_write(HUGE_64K, "never");
+}
+
 /* --- while the device is in use ---------------------------------------------------------- */
 
 static volatile bool reads_stop;
