@@ -25,6 +25,7 @@ MUTANTS = {
     "drain-rest-left": (DRAIN, "		gained = ssw_drain_rest(area);", "		;", "defrag/drain.what_has_no_note"),
     "drain-rest-not-mapped": (DRAIN, "		ssw_rest_map(area);\n", "		;\n", "defrag/drain.what_has_no_note"),
     "drain-shmem-left": (DRAIN, "		shmem_unuse(area->si->type);\n", "		;\n", "defrag/drain.what_has_no_note"),
+    "drain-first-area-only": (DRAIN, "				room = false;", "				;", "defrag/drain.blocked"),
     "drain-takes-all-memory": (DRAIN, "	return fits;\n}\n\n/* The same, of a page", "	return true;\n}\n\n/* The same, of a page",
                                "defrag/drain.blocked"),
     "drain-broken-tried-again": ("mm/scaleswap/move.c", "				m->broken = m->to;\n", "				;\n", "defrag/drain.cannot_be_written"),
