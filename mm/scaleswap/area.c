@@ -401,8 +401,8 @@ void __scaleswap_enabled(struct swap_info_struct *si)
 	if (area->slots && (READ_ONCE(si->flags) & SWP_WRITEOK)) {
 		ssw_cache_init(area);
 		area->slots->use_discard = si->flags & SWP_PAGE_DISCARD;
-		/* Pairs with the acquire of the token by the first allocation. */
 		if (!ssw_drain_wanted(area))
+			/* Pairs with the acquire of the token by the first allocation. */
 			smp_store_release(&area->slots->closed, false);
 	}
 	if (!area->enabled) {

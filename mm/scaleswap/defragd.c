@@ -299,12 +299,13 @@ static void ssw_look(const struct ssw_area *area, struct ssw_look *look)
 static bool ssw_look_idle(struct ssw_area *area, struct ssw_look *look)
 {
 	struct ssw_look was = *look;
-	unsigned long may;
+	unsigned long took, may;
 
 	ssw_look(area, look);
 	/* What is between two looks that are far apart, as at another area, is one look. */
-	may = mult_frac((unsigned long)READ_ONCE(ssw_defrag_idle_ios),
-			jiffies_to_msecs(min(look->when - was.when, (unsigned long)HZ)), SSW_LOOK_MS);
+	took = min(look->when - was.when, (unsigned long)HZ);
+	may = mult_frac((unsigned long)READ_ONCE(ssw_defrag_idle_ios), jiffies_to_msecs(took),
+			SSW_LOOK_MS);
 	return look->ios - was.ios <= may && look->slots - was.slots <= may &&
 	       (work_busy(&area->discard) || !ssw_disk_in_flight(area->si->bdev));
 }

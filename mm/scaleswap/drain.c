@@ -139,8 +139,8 @@ static void ssw_withhold(struct ssw_area *area)
 	d->since = atomic_long_read(&d->withheld);
 	WRITE_ONCE(d->withhold, true);
 	/*
-	 * All that was allocated, or freed without seeing the flag, has been counted after that: both
-	 * are on the RCU read side. So the sums below do not change.
+	 * All that was allocated, or freed without seeing the flag, has been counted after that:
+	 * both are on the RCU read side. So the sums below do not change.
 	 */
 	synchronize_rcu();
 	for_each_possible_cpu(cpu)
@@ -501,8 +501,8 @@ static unsigned int ssw_rest_read(struct ssw_area *area, struct ssw_held *held, 
 	lru_add_drain();
 	for (unsigned int i = 0; i < nr; i++) {
 		folio_wait_locked(held[i].folio);
-		if (folio_test_uptodate(held[i].folio) || !scaleswap_count(swp_entry(area->si->type,
-										    held[i].slot)))
+		if (folio_test_uptodate(held[i].folio) ||
+		    !scaleswap_count(swp_entry(area->si->type, held[i].slot)))
 			continue;
 		all &= ssw_word_kind(held[i].word) != SSW_KIND_SHMEM;
 		ssw_drain_report(area, held[i].slot, held[i].word);
@@ -567,7 +567,8 @@ static unsigned long ssw_drain_rest(struct ssw_area *area)
 	bool shmem;
 
 	if (max)
-		held = kvmalloc_array(max, sizeof(*held), GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+		held = kvmalloc_array(max, sizeof(*held),
+				      GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 	if (!held)
 		return 0;
 	nr = ssw_rest_read(area, held, max, &shmem);
@@ -733,8 +734,8 @@ static void ssw_drain_end(struct ssw_area *area)
 	mutex_unlock(&ssw_mutex);
 	ssw_withhold_end(area);
 	mutex_lock(&ssw_mutex);
-	/* Pairs with the acquire of the token by the first allocation. */
 	if (READ_ONCE(area->si->flags) & SWP_WRITEOK)
+		/* Pairs with the acquire of the token by the first allocation. */
 		smp_store_release(&area->slots->closed, false);
 	mutex_unlock(&ssw_mutex);
 	WRITE_ONCE(area->drain.state, SSW_DRAIN_OFF);

@@ -70,19 +70,7 @@ void ssw_drain_exit(struct ssw_area *area);
 void ssw_drain_closed(struct ssw_area *area);
 void ssw_drain_opened(struct ssw_area *area);
 long ssw_drain_withheld(void);
-/*
- * Count slots that were freed in an area that is drained. Return false if it is not. A full barrier
- * if so. RCU read side.
- */
-#define ssw_drain_freed(area, nr)	(READ_ONCE((area)->drain.withhold) &&		\
-					 atomic_long_add_return(nr, &(area)->drain.withheld))
-#define ssw_drain_nr_freed(area)	atomic_long_read(&(area)->drain.withheld)
-#define ssw_drain_wanted(area)		READ_ONCE((area)->drain.wanted)
 #else
-#define ssw_drain_freed(area, nr)	false
-#define ssw_drain_nr_freed(area)	0
-#define ssw_drain_wanted(area)		false
-
 static inline void ssw_drain_init(struct ssw_area *area)
 {
 }

@@ -142,6 +142,47 @@ struct ssw_area {
 #endif
 };
 
+#ifdef CONFIG_SCALESWAP_DEFRAG
+/* Check whether an area is drained, or is to be. A hint without ssw_mutex. */
+static inline bool ssw_drain_wanted(const struct ssw_area *area)
+{
+	return READ_ONCE(area->drain.wanted);
+}
+
+/*
+ * Count slots that were freed, if the area is drained: a full barrier then. Return false if it is
+ * not. RCU read side.
+ */
+static inline bool ssw_drain_freed(struct ssw_area *area, unsigned int nr)
+{
+	if (likely(!READ_ONCE(area->drain.withhold)))
+		return false;
+	atomic_long_add_return(nr, &area->drain.withheld);
+	return true;
+}
+
+/* How many were freed so, ever */
+static inline u64 ssw_drain_nr_freed(const struct ssw_area *area)
+{
+	return atomic_long_read(&area->drain.withheld);
+}
+#else
+static inline bool ssw_drain_wanted(const struct ssw_area *area)
+{
+	return false;
+}
+
+static inline bool ssw_drain_freed(struct ssw_area *area, unsigned int nr)
+{
+	return false;
+}
+
+static inline u64 ssw_drain_nr_freed(const struct ssw_area *area)
+{
+	return 0;
+}
+#endif
+
 /**
  * struct ssw_arealist - the areas in the order in which one CPU tries them
  * @nr_own: how many, from the front, are homed on this CPU

@@ -157,9 +157,11 @@ struct ssw_defrag {
  * struct ssw_mover - what moves a batch of slots
  * @area: the area that slots leave
  * @to: the area that those of the batch in work go to; the same one without @place
- * @broken: an area of which the device failed to write all of a batch; the caller may set it to NULL
+ * @broken: an area of which the device failed to write all of a batch; the caller may set it to
+ *	    NULL
  * @place: called to get a slot in another area, @to, which is NULL for the first one of a batch,
- *	   and is set with its si->users held; returns 1, -ENOSPC or -ENOMEM. NULL to stay in the area
+ *	   and is set with its si->users held; returns 1, -ENOSPC or -ENOMEM. NULL to stay in the
+ *	   area
  * @unreadable: called for each slot that the device fails to read; or NULL
  * @pause: called after each batch, for what comes between them; an error ends the pass. Or NULL
  * @begun: when the last batch was begun, in jiffies

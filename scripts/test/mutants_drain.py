@@ -5,7 +5,7 @@ DRAIN = "mm/scaleswap/drain.c"
 
 MUTANTS = {
     # what is free
-    "drain-not-withheld": ("mm/scaleswap/drain.h", "	(READ_ONCE((area)->drain.withhold) &&", "	(0 &&", "defrag/drain.empties"),
+    "drain-not-withheld": ("mm/scaleswap/internal.h", "	if (likely(!READ_ONCE(area->drain.withhold)))", "	if (1)", "defrag/drain.empties"),
     "drain-free-stays-free": (DRAIN, "	ssw_nr_swap_add(-d->kept);\n", "", "defrag/drain.empties"),
     "drain-not-given-back": (DRAIN, "	ssw_nr_swap_add(ssw_withheld(d));\n", "", "defrag/drain.taken_back"),
     "drain-frees-not-given-back": (DRAIN, "	return d->kept + atomic_long_read(&d->withheld) - d->since;", "	return d->kept;",
@@ -13,7 +13,7 @@ MUTANTS = {
     "drain-given-back-twice": (DRAIN, "	d->since = atomic_long_read(&d->withheld);\n", "", "defrag/drain.taken_back"),
     "drain-withheld-in-swapoff": ("mm/scaleswap/area.c", "		ssw_drain_closed(slots->area);\n", "", "defrag/drain.empties"),
     # no new slots
-    "drain-reopened": ("mm/scaleswap/area.c", "		if (!ssw_drain_wanted(area))\n", "", "defrag/drain.after_swapoff"),
+    "drain-reopened": ("mm/scaleswap/area.c", "		if (!ssw_drain_wanted(area))\n", "		if (1)\n", "defrag/drain.after_swapoff"),
     "drain-left-after-swapoff": ("mm/scaleswap/area.c", "	ssw_drain_opened(area);\n", "", "defrag/drain.after_swapoff"),
     "drain-not-closed": (DRAIN, "		WRITE_ONCE(area->slots->closed, true);\n", "", "defrag/drain.empties"),
     "drain-stays-closed": (DRAIN, "		smp_store_release(&area->slots->closed, false);", "		;", "defrag/drain.taken_back"),
@@ -33,7 +33,5 @@ MUTANTS = {
     "drain-unreadable-mapped": ("mm/swapfile.c", "		     scaleswap_drains(swp_swap_info(entry)))) {", "		     0)) {",
                                 "defrag/drain.unreadable"),
     "drain-reads-for-all": ("mm/swapfile.c", "		if (!folio && scaleswap_drains(si))", "		if (0)", "defrag/drain.blocked"),
-    "drain-unreadable-untold": ("mm/scaleswap/move.c", "	if (reason == SSW_MOVE_READ_ERROR && m->unreadable)", "	if (0)",
-                                "defrag/drain.unreadable"),
     "drain-unreadable-kept": (DRAIN, "			xa_erase(&d->unreadable, slot);", "			nr++;", "defrag/drain.unreadable"),
 }

@@ -216,7 +216,8 @@ SSW_BODY(drain, what_has_no_note)
 	two_on(_metadata);
 	ASSERT_EQ(0, mlockall(MCL_CURRENT));
 	p = filled(_metadata, PAGES, 7);
-	shmem = mmap(NULL, SLOTS * SSW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shmem = mmap(NULL, SLOTS * SSW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		     -1, 0);
 	ASSERT_NE(MAP_FAILED, shmem);
 	ssw_stamp(shmem, SLOTS, 8);
 	madvise(shmem, SLOTS * SSW_PAGE, MADV_PAGEOUT);
@@ -428,6 +429,12 @@ SSW_BODY(drain, unreadable)
 	/* One of them goes with its owner. swapoff ends the other as the base kernel does. */
 	ASSERT_EQ(0, madvise(at[1124], SSW_PAGE, MADV_DONTNEED));
 	EXPECT_EQ(1, ssw_used_at_most(1 + ssw_area(other, "used")) - ssw_area(other, "used"));
+	ssw_for_looks(i) {
+		if (ssw_area(type, "drain_unreadable") == 1)
+			break;
+		usleep(20000);
+	}
+	EXPECT_EQ(1, ssw_area(type, "drain_unreadable"));
 	ASSERT_EQ(0, ssw_swapoff(dev));
 	if (sigsetjmp(after_bus, 1))
 		bus++;
@@ -492,7 +499,7 @@ SSW_BODY(drain, both)
 	EXPECT_EQ(ssw_area(type, "pages") * KB, ssw_meminfo("SwapFree"));
 }
 
-/* Not more than drain_mb_s is read and written; and who wants to turn the area off need not wait. */
+/* Not more than drain_mb_s is read and written; and who turns the area off need not wait. */
 SSW_BODY(drain, bandwidth)
 {
 	long long n = count(), bytes;

@@ -126,8 +126,8 @@ static inline double seconds(void)
 }
 
 /*
- * Freeze tasks while slots are being moved, slowly, for longer than all would take. Nothing is moved
- * between freezing and thawing; in the end, so many are.
+ * Freeze tasks while slots are being moved, slowly, for longer than all would take. Nothing is
+ * moved between freezing and thawing; in the end, so many are.
  */
 static inline void frozen(struct __test_metadata *_metadata, long long all)
 {
