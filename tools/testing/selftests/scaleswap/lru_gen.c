@@ -305,7 +305,7 @@ SSW_BODY(lru_gen, min_ttl_is_for_all_shards)
 		SKIP(return, "there is no " GENS);
 	ASSERT_EQ(0, ssw_write(GEN, "y"));
 	ASSERT_LT(0, ssw_read(ttl, had, sizeof(had)));
-	node = ssw_node_of(cpu[0]);
+	node = roomy_node(cpu);
 	snprintf(path, sizeof(path), SSW_NODES "/node%d/vmstat", node);
 	room = ssw_proc_num(path, "nr_free_pages");
 	ASSERT_LT(cold * 6, room);

@@ -870,7 +870,7 @@ SSW_BODY(lru_reclaim, kswapd_takes_from_all)
 	NEED_SHARDS();
 	NEED_FOUR(cpu);
 	NEED_AREAS(&areas);
-	node = ssw_node_of(cpu[0]);
+	node = roomy_node(cpu);
 	snprintf(path, sizeof(path), SSW_NODES "/node%d/vmstat", node);
 	room = ssw_proc_num(path, "nr_free_pages");
 	ASSERT_LT(cold * 6, room);

@@ -647,28 +647,57 @@ int mate_end(struct mate *m)
 	return status;
 }
 
+/* Free pages of a node above the low watermarks: of ZONE_MOVABLE, or of the zones below */
+static long zones_free(int node, bool movable)
+{
+	char line[256], zone[32];
+	long pages, low, sum = 0;
+	bool here = false;
+	int n;
+	FILE *f = fopen("/proc/zoneinfo", "r");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "Node %d, zone %31s", &n, zone) == 2)
+			here = n == node && !strcmp(zone, "Movable") == movable;
+		else if (here && sscanf(line, " pages free %ld", &pages) == 1)
+			sum += pages;
+		else if (here && sscanf(line, " low %ld", &low) == 1)
+			sum -= low;
+	}
+	if (f)
+		fclose(f);
+	return sum;
+}
+
 /*
  * Free pages of ZONE_MOVABLE on a node above the low watermark, where allocations go on with the
  * zone below; 0 if it has no such zone.
  */
 static long movable_free(int node)
 {
-	char line[256], zone[32];
-	bool here = false;
-	long pages = 0, low = 0;
-	int n;
-	FILE *f = fopen("/proc/zoneinfo", "r");
+	return zones_free(node, true);
+}
 
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "Node %d, zone %31s", &n, zone) == 2)
-			here = n == node && !strcmp(zone, "Movable");
-		else if (here && !sscanf(line, " pages free %ld", &pages) &&
-			 sscanf(line, " low %ld", &low) == 1)
-			break;
+/*
+ * Of the nodes of four CPUs, the one that has most room below ZONE_MOVABLE, where crowd() has the cold
+ * pages. The files of the initial ramdisk, tens of MiB that cannot be reclaimed, are on one node, as it
+ * happens at boot.
+ */
+int roomy_node(const int cpu[4])
+{
+	int node = -1;
+	long most = -1;
+
+	for (int i = 0; i < 4; i++) {
+		int n = ssw_node_of(cpu[i]);
+		long free = zones_free(n, false);
+
+		if (n != node && free > most) {
+			node = n;
+			most = free;
+		}
 	}
-	if (f)
-		fclose(f);
-	return pages - low;
+	return node;
 }
 
 /*

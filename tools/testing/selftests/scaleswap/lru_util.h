@@ -93,6 +93,7 @@ long tell(struct mate *m, int op, size_t from, size_t n, long arg);
 long tell_all(struct mate *m, int op, long arg);
 long stamp_on(struct mate *m, long *at, long nr, long pages, long gen);
 int mate_end(struct mate *m);
+int roomy_node(const int cpu[4]);
 long crowd(struct mate *hog, int node, long room, struct mate m[4], long cold);
 
 /*
