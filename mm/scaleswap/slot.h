@@ -14,6 +14,8 @@
  *   bits 4-63  excl: bits 4-39 virtual page number, bits 40-61 number of the mm: the note
  *              where the reference is. Bit 62, pair: there is another one, nobody knows where.
  *              Bit 63, moving: a mover has tagged the slot, and nothing was done to it since
+ *              shmem: bits 4-39 index of the page in its file, bits 40-61 number of the inode, 0
+ *              if it has none: where the reference is. Bit 63 as with excl
  *              shared: the number of references
  *
  * Only the owner takes a word out of *free*. The CPU that moved a word to *freeing* tears
@@ -41,7 +43,8 @@
  *                 since, or it is gone and the other one is left. So the entry has to be checked
  *                 under its lock
  * @SSW_KIND_SHARED: a number of page table entries
- * @SSW_KIND_SHMEM: one entry in the page cache of a shmem inode
+ * @SSW_KIND_SHMEM: one entry in the page cache of a shmem inode. The word says which one, but a large
+ *                  entry is that of its first page
  * @SSW_KIND_BAD: the slot must not be used
  */
 enum ssw_kind {
@@ -100,14 +103,44 @@ static inline u64 ssw_word_excl(u32 mm, u64 vpn)
 	       (u64)mm << (SSW_WORD_DATA_SHIFT + SSW_WORD_VPN_BITS);
 }
 
+/**
+ * ssw_word_shmem - make the word of a slot that a shmem inode refers to
+ * @inode: number of the inode, 1 to SSW_WORD_MM_MAX; 0 if it has none
+ * @index: index of the page in the file
+ *
+ * Return: the word, without the cache bit; without a note if @inode is 0, or @inode or @index does
+ * not fit.
+ */
+static inline u64 ssw_word_shmem(u32 inode, u64 index)
+{
+	if (!inode || inode >> SSW_WORD_MM_BITS || index >> SSW_WORD_VPN_BITS)
+		return SSW_WORD_SHMEM;
+	return SSW_WORD_SHMEM | index << SSW_WORD_DATA_SHIFT |
+	       (u64)inode << (SSW_WORD_DATA_SHIFT + SSW_WORD_VPN_BITS);
+}
+
+/* Number of the mm, or of the shmem inode */
 static inline u32 ssw_word_mm(u64 word)
 {
 	return word >> (SSW_WORD_DATA_SHIFT + SSW_WORD_VPN_BITS) & SSW_WORD_MM_MAX;
 }
 
+/* Virtual page number, or the index in the file */
 static inline u64 ssw_word_vpn(u64 word)
 {
 	return ssw_word_data(word) & ((1ULL << SSW_WORD_VPN_BITS) - 1);
+}
+
+/**
+ * ssw_word_has_note - check whether a word says where its reference is
+ * @word: the word
+ *
+ * Return: true if it does.
+ */
+static inline bool ssw_word_has_note(u64 word)
+{
+	return (ssw_word_kind(word) == SSW_KIND_EXCL || ssw_word_kind(word) == SSW_KIND_SHMEM) &&
+	       ssw_word_mm(word);
 }
 
 /**
@@ -258,7 +291,7 @@ static inline int ssw_word_tag(u64 old, u64 *new)
 		return -EEXIST;
 	if (ssw_word_count(old) > 1)
 		return -EMLINK;
-	if (ssw_word_kind(old) != SSW_KIND_EXCL)
+	if (!ssw_word_has_note(old))
 		return -ENOENT;
 	if (old & SSW_WORD_MOVING)
 		return -EALREADY;
@@ -467,7 +500,8 @@ static inline void ssw_slot_untag(struct ssw_slots *slots, unsigned long slot, u
  *
  * This decides whether a slot is moved. From then on it is in SSW_KIND_FREEING, and the caller's.
  *
- * Context: RCU read side. Its page table entry is locked and refers to it.
+ * Context: RCU read side. Its page table entry, or its entry in the page cache, is locked and refers
+ * to it.
  * Return: true if the caller has it.
  */
 static inline bool ssw_slot_claim(struct ssw_slots *slots, unsigned long slot, u64 word)

@@ -22,6 +22,7 @@
 #define W_FREEING	SSW_WORD_FREEING
 #define W_BAD		SSW_WORD_BAD
 #define W_SHMEM		SSW_WORD_SHMEM
+#define W_NOTED		ssw_word_shmem(7, 0x1234)
 #define W_EXCL		ssw_word_excl(7, 0x1234)
 #define W_SHARED(n)	((u64)SSW_KIND_SHARED << SSW_WORD_KIND_SHIFT | \
 			 (u64)(n) << SSW_WORD_DATA_SHIFT)
@@ -47,7 +48,7 @@ static int ssw_test_apply(enum ssw_test_op op, u64 old, u64 *new)
 	case OP_DUP_EXCL:
 		return ssw_word_dup(old, W_EXCL, new);
 	case OP_DUP_SHMEM:
-		return ssw_word_dup(old, SSW_WORD_SHMEM, new);
+		return ssw_word_dup(old, W_NOTED, new);
 	case OP_PUT:
 		return ssw_word_put(old, new);
 	case OP_CACHE:
@@ -60,24 +61,43 @@ static int ssw_test_apply(enum ssw_test_op op, u64 old, u64 *new)
 	return -EOPNOTSUPP;
 }
 
-/* Every state under every operation: the next state, or the errno. */
+static const enum ssw_test_op ssw_test_ops[] = {
+	OP_DUP_ONE, OP_DUP_EXCL, OP_DUP_SHMEM, OP_PUT, OP_CACHE, OP_UNCACHE, OP_TAG,
+};
+
+/* A state, and by operation the next one, or the errno */
+struct ssw_test_row {
+	u64 old;
+	struct {
+		int err;
+		u64 new;
+	} next[ARRAY_SIZE(ssw_test_ops)];
+};
+
+static void ssw_test_rows(struct kunit *test, const struct ssw_test_row *row, unsigned int rows)
+{
+	for (; rows; rows--, row++) {
+		for (int j = 0; j < ARRAY_SIZE(ssw_test_ops); j++) {
+			u64 new = W_ILLEGAL;
+			int err = ssw_test_apply(ssw_test_ops[j], row->old, &new);
+
+			KUNIT_EXPECT_EQ_MSG(test, err, row->next[j].err, "word %llx op %d",
+					    row->old, j);
+			KUNIT_EXPECT_EQ_MSG(test, new, err ? W_ILLEGAL : row->next[j].new,
+					    "word %llx op %d", row->old, j);
+		}
+	}
+}
+
+/* Every state under every operation. */
 static void ssw_test_word_transitions(struct kunit *test)
 {
-	static const enum ssw_test_op ops[] = {
-		OP_DUP_ONE, OP_DUP_EXCL, OP_DUP_SHMEM, OP_PUT, OP_CACHE, OP_UNCACHE, OP_TAG,
-	};
 	const u64 max = W_SHARED(SSW_WORD_COUNT_MAX);
 	const u64 excl = W_EXCL, pair = W_PAIR, c = W_CACHE, moving = W_MOVING;
-	const struct {
-		u64 old;
-		struct {
-			int err;
-			u64 new;
-		} next[ARRAY_SIZE(ops)];
-	} table[] = {
+	const struct ssw_test_row table[] = {
 		{ W_NONE, { { -ENOENT }, { -ENOENT }, { -ENOENT },
 			    { -ENOENT }, { -ENOENT }, { -ENOENT }, { -ENOENT } } },
-		{ W_CACHE, { { 0, W_SHARED(1) | c }, { 0, excl | c }, { 0, W_SHMEM | c },
+		{ W_CACHE, { { 0, W_SHARED(1) | c }, { 0, excl | c }, { 0, W_NOTED | c },
 			     { -ENOENT }, { -EEXIST }, { 0, W_FREEING }, { -EEXIST } } },
 		{ W_FREEING, { { -ENOENT }, { -ENOENT }, { -ENOENT },
 			       { -ENOENT }, { -ENOENT }, { -ENOENT }, { -ENOENT } } },
@@ -108,24 +128,30 @@ static void ssw_test_word_transitions(struct kunit *test)
 		{ max, { { -EOVERFLOW }, { -EOVERFLOW }, { -EINVAL },
 			 { 0, W_SHARED(SSW_WORD_COUNT_MAX - 1) }, { 0, max | c },
 			 { -ENOENT }, { -EMLINK } } },
+	};
+
+	ssw_test_rows(test, table, ARRAY_SIZE(table));
+}
+
+/* The same of slots of shmem. */
+static void ssw_test_word_transitions_shmem(struct kunit *test)
+{
+	const u64 noted = W_NOTED, noted_moving = noted | SSW_WORD_MOVING, c = W_CACHE;
+	const struct ssw_test_row table[] = {
 		{ W_SHMEM, { { -EINVAL }, { -EINVAL }, { -EINVAL },
 			     { 0, W_FREEING }, { 0, W_SHMEM | c }, { -ENOENT }, { -ENOENT } } },
 		{ W_SHMEM | c, { { -EINVAL }, { -EINVAL }, { -EINVAL },
 				 { 0, c }, { -EEXIST }, { 0, W_SHMEM }, { -EEXIST } } },
+		{ noted, { { -EINVAL }, { -EINVAL }, { -EINVAL },
+			   { 0, W_FREEING }, { 0, noted | c }, { -ENOENT }, { 0, noted_moving } } },
+		{ noted | c, { { -EINVAL }, { -EINVAL }, { -EINVAL },
+			       { 0, c }, { -EEXIST }, { 0, noted }, { -EEXIST } } },
+		{ noted_moving, { { -EINVAL }, { -EINVAL }, { -EINVAL },
+				  { 0, W_FREEING }, { 0, noted | c }, { -ENOENT },
+				  { -EALREADY } } },
 	};
 
-	for (int i = 0; i < ARRAY_SIZE(table); i++) {
-		for (int j = 0; j < ARRAY_SIZE(ops); j++) {
-			u64 new = W_ILLEGAL;
-			int err = ssw_test_apply(ops[j], table[i].old, &new);
-
-			KUNIT_EXPECT_EQ_MSG(test, err, table[i].next[j].err,
-					    "word %llx op %d", table[i].old, j);
-			KUNIT_EXPECT_EQ_MSG(test, new,
-					    err ? W_ILLEGAL : table[i].next[j].new,
-					    "word %llx op %d", table[i].old, j);
-		}
-	}
+	ssw_test_rows(test, table, ARRAY_SIZE(table));
 }
 
 /* An exclusive word gives back what was put in, and refuses what does not fit. */
@@ -161,6 +187,32 @@ static void ssw_test_word_excl(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ssw_word_excl(0, 1), SSW_WORD_ONE);
 	KUNIT_EXPECT_EQ(test, ssw_word_excl(SSW_WORD_MM_MAX + 1, 1), SSW_WORD_ONE);
 	KUNIT_EXPECT_EQ(test, ssw_word_excl(1, 1ULL << 36), SSW_WORD_ONE);
+}
+
+/* So does one of shmem. */
+static void ssw_test_word_shmem(struct kunit *test)
+{
+	static const u32 inodes[] = { 1, 2, 0x155555, SSW_WORD_MM_MAX };
+	static const u64 indices[] = { 0, 1, 0x7ffffffffULL, (1ULL << 36) - 1 };
+
+	for (int i = 0; i < ARRAY_SIZE(inodes); i++) {
+		for (int j = 0; j < ARRAY_SIZE(indices); j++) {
+			u64 word = ssw_word_shmem(inodes[i], indices[j]) | SSW_WORD_CACHE;
+
+			for (int moving = 0; moving < 2; moving++, word |= SSW_WORD_MOVING) {
+				KUNIT_EXPECT_EQ(test, (int)ssw_word_kind(word),
+						(int)SSW_KIND_SHMEM);
+				KUNIT_EXPECT_EQ(test, ssw_word_mm(word), inodes[i]);
+				KUNIT_EXPECT_EQ(test, ssw_word_vpn(word), indices[j]);
+				KUNIT_EXPECT_EQ(test, ssw_word_count(word), 1);
+				KUNIT_EXPECT_TRUE(test, ssw_word_has_note(word));
+			}
+		}
+	}
+	KUNIT_EXPECT_EQ(test, ssw_word_shmem(0, 1), SSW_WORD_SHMEM);
+	KUNIT_EXPECT_EQ(test, ssw_word_shmem(SSW_WORD_MM_MAX + 1, 1), SSW_WORD_SHMEM);
+	KUNIT_EXPECT_EQ(test, ssw_word_shmem(1, 1ULL << 36), SSW_WORD_SHMEM);
+	KUNIT_EXPECT_FALSE(test, ssw_word_has_note(SSW_WORD_SHMEM));
 }
 
 static void ssw_test_slots_free(void *slots)
@@ -779,7 +831,9 @@ static void ssw_test_memcg_moved(struct kunit *test)
 
 static struct kunit_case ssw_slots_test_cases[] = {
 	KUNIT_CASE(ssw_test_word_transitions),
+	KUNIT_CASE(ssw_test_word_transitions_shmem),
 	KUNIT_CASE(ssw_test_word_excl),
+	KUNIT_CASE(ssw_test_word_shmem),
 	KUNIT_CASE(ssw_test_slots_fill),
 	KUNIT_CASE(ssw_test_slots_orders),
 	KUNIT_CASE(ssw_test_slots_sequential),

@@ -262,8 +262,10 @@ static void allocate(struct worker *w)
 
 	refs = below(&w->rand, 8) ? 1 + below(&w->rand, 3) : 0;
 	shmem = refs == 1 && !below(&w->rand, 4);
-	first = shmem ? SSW_WORD_SHMEM : below(&w->rand, 2) ? SSW_WORD_ONE :
-		ssw_word_excl(w->id + 1, gen & 0xffff);
+	if (shmem)
+		first = ssw_word_shmem(below(&w->rand, 2) * (w->id + 1), gen & 0xffff);
+	else
+		first = below(&w->rand, 2) ? SSW_WORD_ONE : ssw_word_excl(w->id + 1, gen & 0xffff);
 	while (refs--) {
 		for (i = 0; i < nr; i++)
 			ssw_check(!ssw_slot_dup(slots, slot + i, first), "slot %u", slot + i);
