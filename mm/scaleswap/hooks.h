@@ -23,6 +23,7 @@
 #include "lru_hooks.h"
 #include "zbatch_hooks.h"
 
+struct inode;
 struct mempolicy;
 struct swap_iocb;
 struct vm_fault;
@@ -71,6 +72,8 @@ void __scaleswap_close(struct swap_info_struct *si);
 void __scaleswap_swapoff(struct swap_info_struct *si);
 int __scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
 			   unsigned long addr);
+void __scaleswap_shmem_alloc(swp_entry_t entry, int nr, struct inode *inode, pgoff_t index);
+void __scaleswap_shmem_evict(struct inode *inode);
 int __scaleswap_unuse(struct swap_info_struct *si);
 unsigned int __scaleswap_inuse(const struct swap_info_struct *si);
 bool __scaleswap_shown(const struct swap_info_struct *si);
@@ -218,6 +221,56 @@ static inline int scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
 	if (scaleswap_bound(swp_type(entry)))
 		return __scaleswap_dup_mapped(entry, mm, addr);
 	return swap_duplicate(entry);
+}
+
+/**
+ * scaleswap_shmem_alloc - add references that a shmem inode is to hold
+ * @entry: the first entry
+ * @nr: how many
+ * @inode: the inode
+ * @index: index of the first page in the file
+ *
+ * As swap_shmem_alloc(). For a per-core area it also notes the inode and index that refer to each
+ * slot.
+ *
+ * Context: shmem_swaplist_mutex held. The slots are in the swap cache on behalf of the caller.
+ */
+static inline void scaleswap_shmem_alloc(swp_entry_t entry, int nr, struct inode *inode,
+					 pgoff_t index)
+{
+	if (scaleswap_bound(swp_type(entry)))
+		__scaleswap_shmem_alloc(entry, nr, inode, index);
+	else
+		swap_shmem_alloc(entry, nr);
+}
+
+/**
+ * scaleswap_shmem_evict - forget the number of a shmem inode, and wait for who has found it by that
+ * @inode: the inode, which has no pages any more
+ *
+ * Context: process context, may sleep.
+ */
+static inline void scaleswap_shmem_evict(struct inode *inode)
+{
+	if (static_branch_unlikely(&scaleswap_key))
+		__scaleswap_shmem_evict(inode);
+}
+
+/**
+ * scaleswap_shmem_settle - wait for a move of a slot that a file refers to
+ * @mapping: the file's page cache
+ *
+ * After that, whoever has found a slot not in use finds another entry in the page cache than that
+ * slot's.
+ *
+ * Context: process context.
+ */
+static inline void scaleswap_shmem_settle(struct address_space *mapping)
+{
+	if (static_branch_unlikely(&scaleswap_key)) {
+		xa_lock_irq(&mapping->i_pages);
+		xa_unlock_irq(&mapping->i_pages);
+	}
 }
 
 /**
@@ -444,6 +497,20 @@ static inline int scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
 				       unsigned long addr)
 {
 	return swap_duplicate(entry);
+}
+
+static inline void scaleswap_shmem_alloc(swp_entry_t entry, int nr, struct inode *inode,
+					 pgoff_t index)
+{
+	swap_shmem_alloc(entry, nr);
+}
+
+static inline void scaleswap_shmem_evict(struct inode *inode)
+{
+}
+
+static inline void scaleswap_shmem_settle(struct address_space *mapping)
+{
 }
 
 static inline unsigned int scaleswap_inuse(const struct swap_info_struct *si)

@@ -30,6 +30,12 @@
  *         lock of a folio          (draining maps it)
  *         page table lock
  *           xa_lock of a tree of zswap (one at a time)
+ *       xa_lock of the numbers of shmem inodes
+ *         i_pages lock of a file   (interrupts take such locks)
+ *       xa_lock of a tree of zswap
+ *
+ *   shmem_swaplist_mutex           (a page of a file is swapped out)
+ *     xa_lock of the numbers of shmem inodes
  *
  *   page table lock, or any other spinlock
  *     xa_lock of the mm ids
@@ -321,6 +327,7 @@ struct ssw_run {
 /* swapmap.c */
 void ssw_run_add(struct ssw_run *run, swp_entry_t entry);
 void ssw_run_flush(struct ssw_run *run);
+void ssw_dup_shmem(swp_entry_t entry, unsigned int nr, u32 inode, pgoff_t index);
 unsigned int ssw_area_used(const struct ssw_area *area);
 
 /* nr_swap.c */
@@ -334,6 +341,25 @@ bool ssw_stock_room(struct page_counter *counter, unsigned long slack);
 /* rmap.c */
 u32 ssw_mm_id(struct mm_struct *mm);
 struct mm_struct *ssw_mm_get(u32 id);
+
+/* shmem-note.c */
+#ifdef CONFIG_SHMEM
+int scaleswap_shmem_swapin(swp_entry_t entry, u64 word);
+int scaleswap_shmem_replace(swp_entry_t from, swp_entry_t to, u64 word, bool (*claim)(void *arg),
+			    void *arg);
+#else
+/* No slot has a note of an inode. */
+static inline int scaleswap_shmem_swapin(swp_entry_t entry, u64 word)
+{
+	return -ENOENT;
+}
+
+static inline int scaleswap_shmem_replace(swp_entry_t from, swp_entry_t to, u64 word,
+					  bool (*claim)(void *arg), void *arg)
+{
+	return -ENOENT;
+}
+#endif
 
 /* delegd.c */
 #define SSW_WAKE_DEFAULT	16

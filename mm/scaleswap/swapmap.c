@@ -253,6 +253,30 @@ int __scaleswap_dup_mapped(swp_entry_t entry, struct mm_struct *mm,
 }
 
 /**
+ * ssw_dup_shmem - have shmem refer to slots, with a note of where
+ * @entry: the first entry
+ * @nr: how many
+ * @inode: number of the inode, or 0 for no note
+ * @index: index of the first page in the file
+ *
+ * Context: any but interrupts. The slots are in the swap cache on behalf of the caller, and have no
+ * reference.
+ */
+void ssw_dup_shmem(swp_entry_t entry, unsigned int nr, u32 inode, pgoff_t index)
+{
+	struct ssw_slots *slots;
+
+	rcu_read_lock();
+	slots = ssw_entry_slots(entry);
+	for (; nr; nr--, entry.val++, index++) {
+		if (unlikely(!slots || ssw_slot_dup(slots, swp_offset(entry),
+						    ssw_word_shmem(inode, index))))
+			ssw_bad_entry("duplicate", entry);
+	}
+	rcu_read_unlock();
+}
+
+/**
  * scaleswap_free - drop a reference to each of some slots
  * @entry: the first entry
  * @nr: how many

@@ -3,10 +3,11 @@
  * ScaleSwap: swapoff by the notes of slots.
  *
  * The base kernel walks the page tables of each mm that ever swapped, to find the entries of one
- * area. Mostly the word of a slot says where its entry is. So swapoff goes from cluster to cluster,
- * reads the pages of each in the order of slots, and maps each where its word says. The base's scan
- * comes after that, for what is left: counts, shmem's slots, notes that are no longer right. If
- * nothing is left, no other mm is looked at.
+ * area, and then in those of each shmem inode that has pages swapped out. Mostly the word of a slot
+ * says where its entry is. So swapoff goes from cluster to cluster, reads the pages of each in the
+ * order of slots, and maps each where its word says, or has the page cache of a file get it. The
+ * base's scan comes after that, for what is left: counts, notes that are no longer right. If nothing
+ * is left, no other mm is looked at, and no other inode.
  *
  * A note is a hint. unuse_pte() maps a page under the lock of the page table, and only where the
  * slot's entry is. So a wrong note costs a look at an address, and the mm that it names is walked
@@ -36,8 +37,8 @@
  * @stale: notes that have found none
  * @nr_strays: mms with such notes, up to SSW_UNUSE_STRAYS + 1
  * @stray: their numbers
- * @nr: notes of the cluster in work
- * @key: for each of them the number of the mm and the slot in the cluster, in this order
+ * @nr: notes in work: those of page table entries in a cluster, then those of shmem
+ * @key: for each of them the number of the mm, or inode, and the slot in the cluster, in this order
  * @word: by slot in the cluster, its word
  */
 struct ssw_unuse {
@@ -75,8 +76,8 @@ static unsigned long ssw_note_addr(const struct ssw_unuse *u, unsigned int i)
 	return ssw_word_vpn(ssw_note(u, i)) << PAGE_SHIFT;
 }
 
-/* Gather the notes of a cluster, by mm and then by slot. */
-static void ssw_notes_get(struct ssw_unuse *u, unsigned long base)
+/* Gather the notes of one kind in a cluster, by mm or inode, and then by slot. */
+static void ssw_notes_get(struct ssw_unuse *u, unsigned long base, enum ssw_kind kind)
 {
 	struct ssw_table *table;
 	bool sorted = true;
@@ -87,7 +88,7 @@ static void ssw_notes_get(struct ssw_unuse *u, unsigned long base)
 	for (unsigned int at = 0; table && at < SSW_CLUSTER_SLOTS; at++) {
 		u64 word = atomic64_read(&table->word[at]);
 
-		if (ssw_word_kind(word) != SSW_KIND_EXCL)
+		if (ssw_word_kind(word) != kind || !ssw_word_has_note(word))
 			continue;
 		u->word[at] = word;
 		u->key[u->nr] = ssw_word_mm(word) << SSW_CLUSTER_SHIFT | at;
@@ -187,12 +188,31 @@ static void ssw_notes_count(struct ssw_unuse *u, unsigned long base, unsigned in
 	u->nr_strays++;
 }
 
+/* Have files get back what the notes of shmem say. Each read brings neighbours with it. */
+static int ssw_unuse_shmem(struct ssw_unuse *u, unsigned long base)
+{
+	int err = 0;
+
+	ssw_notes_get(u, base, SSW_KIND_SHMEM);
+	for (unsigned int i = 0; i < u->nr && err != -ENOMEM; i++) {
+		swp_entry_t entry = swp_entry(u->si->type, base + u->key[i] % SSW_CLUSTER_SLOTS);
+
+		if (signal_pending(current))
+			return -EINTR;
+		/* As with shmem_unuse(), what cannot be read is no error. */
+		err = scaleswap_shmem_swapin(entry, ssw_note(u, i));
+		ssw_notes_count(u, base, i, i + 1, false);
+		cond_resched();
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
 static int ssw_unuse_cluster(struct ssw_unuse *u, unsigned long base)
 {
 	unsigned int from, to;
 	int err = 0;
 
-	ssw_notes_get(u, base);
+	ssw_notes_get(u, base, SSW_KIND_EXCL);
 	for (from = 0; from < u->nr && !err; from = to) {
 		u32 id = ssw_key_mm(u->key[from]);
 		struct mm_struct *mm;
@@ -208,6 +228,8 @@ static int ssw_unuse_cluster(struct ssw_unuse *u, unsigned long base)
 		}
 		ssw_notes_count(u, base, from, to, mm);
 	}
+	if (!err)
+		err = ssw_unuse_shmem(u, base);
 	/* What has no reference any more, but is in the swap cache */
 	for (unsigned int at = 0; at < SSW_CLUSTER_SLOTS && !err; at++) {
 		u64 word;

@@ -71,7 +71,7 @@ PIECES = (
      "Declare the calls that hooks make, with stubs for !CONFIG_SCALESWAP. A\n"
      "call costs a static branch as long as ScaleSwap is off."),
     (2, ("mm/scaleswap/swapmap.c", "mm/scaleswap/swapcache.c", "mm/scaleswap/rmap.c",
-         "mm/scaleswap/shadow.c", "mm/scaleswap/unuse.c"),
+         "mm/scaleswap/shadow.c", "mm/scaleswap/unuse.c", "mm/scaleswap/shmem-note.c"),
      "mm/scaleswap: answer mm's questions about slots",
      "Count references, say what is only in the swap cache, keep the cgroup's\n"
      "records, number mms, keep shadow nodes of the swap cache on lists of\n"
