@@ -275,8 +275,12 @@ static void ssw_drain_report(struct ssw_area *area, unsigned int slot, u64 word)
 		mmput_async(mm);
 	ssw_stat_add(SSW_DRAIN_UNREAD, 1);
 	trace_scaleswap_drain_unreadable(area->si->type, slot, pid, addr);
-	pr_warn_ratelimited("swap area %u: the device fails to read slot %u, of process %d at 0x%lx; the page stays there\n",
-			    area->si->type, slot, pid, addr);
+	if (ssw_word_kind(word) == SSW_KIND_SHMEM)
+		pr_warn_ratelimited("swap area %u: the device fails to read slot %u, page %llu of a file of tmpfs or of shared memory; it stays there\n",
+				    area->si->type, slot, ssw_word_vpn(word));
+	else
+		pr_warn_ratelimited("swap area %u: the device fails to read slot %u, of process %d at 0x%lx; the page stays there\n",
+				    area->si->type, slot, pid, addr);
 }
 
 static void ssw_drain_unreadable(struct ssw_mover *m, const struct ssw_move *mv)
@@ -393,6 +397,28 @@ static bool ssw_drain_map(struct ssw_area *area, unsigned long slot, u64 word)
 }
 
 /*
+ * Have a page that is in the swap cache back in its file of tmpfs, where its note says. One that could
+ * not be read stays where it is. Return true if that was done.
+ */
+static bool ssw_drain_shmem(struct ssw_area *area, unsigned long slot, u64 word)
+{
+	swp_entry_t entry = swp_entry(area->si->type, slot);
+	struct folio *folio;
+	bool done;
+
+	if (!ssw_word_has_note(word))
+		return false;
+	folio = filemap_get_folio(swap_address_space(entry), swap_cache_index(entry));
+	if (IS_ERR(folio))
+		return false;
+	/* While it is held, it is not dropped from the swap cache. So nothing is read. */
+	done = folio_test_uptodate(folio) && ssw_drain_fits(folio) &&
+	       !scaleswap_shmem_swapin(entry, word);
+	folio_put(folio);
+	return done;
+}
+
+/*
  * Go through the area once. Return how many slots were moved, mapped or freed. The lock of moves is
  * held.
  */
@@ -425,6 +451,11 @@ static unsigned long ssw_drain_sweep(struct ssw_area *area, struct ssw_mover *m)
 			gained += swap_area_reclaim(area->si, slot) > 0;
 		} else if (ssw_word_kind(word) == SSW_KIND_EXCL && (word & SSW_WORD_CACHE)) {
 			gained += ssw_drain_map(area, slot, word);
+		} else if (ssw_word_kind(word) == SSW_KIND_SHMEM && (word & SSW_WORD_CACHE)) {
+			if (ssw_drain_shmem(area, slot, word)) {
+				ssw_stat_add(SSW_DRAIN_MAPPED, 1);
+				gained++;
+			}
 		} else if (room) {
 			err = ssw_move_slot(m, slot);
 			/* Else the area that it took from is full, and another may not be. */
@@ -440,8 +471,8 @@ static unsigned long ssw_drain_sweep(struct ssw_area *area, struct ssw_mover *m)
 /* --- the rest --------------------------------------------------------------------------- */
 
 /*
- * Read what is in use into the swap cache, @max pages at most. Return how many are there, and set
- * @shmem if all that are tmpfs's are, and there are such.
+ * Read what is in use into the swap cache, @max pages at most. Return how many are there. Set @shmem
+ * if all that are tmpfs's are, and one of them has no note.
  */
 static unsigned int ssw_rest_read(struct ssw_area *area, struct ssw_held *held, unsigned int max,
 				  bool *shmem)
@@ -490,7 +521,7 @@ static unsigned int ssw_rest_read(struct ssw_area *area, struct ssw_held *held, 
 		}
 		if (read)
 			swap_read_folio(folio, &splug);
-		*shmem |= ssw_word_kind(word) == SSW_KIND_SHMEM;
+		*shmem |= ssw_word_kind(word) == SSW_KIND_SHMEM && !ssw_word_has_note(word);
 		held[nr].folio = folio;
 		held[nr].slot = slot;
 		held[nr++].word = word;
@@ -574,6 +605,10 @@ static unsigned long ssw_drain_rest(struct ssw_area *area)
 	nr = ssw_rest_read(area, held, max, &shmem);
 	if (nr)
 		ssw_rest_map(area);
+	for (unsigned int i = 0; i < nr && !ssw_drain_stops(area); i++) {
+		if (ssw_word_kind(held[i].word) == SSW_KIND_SHMEM)
+			ssw_drain_shmem(area, held[i].slot, held[i].word);
+	}
 	/* It would read the others as well, with memory that there is not. */
 	if (shmem && !ssw_drain_stops(area))
 		shmem_unuse(area->si->type);

@@ -29,10 +29,20 @@
  * 5. A note that is wrong costs a look. mremap() and UFFDIO_MOVE have left it behind; such slots
  *    stay where they are.
  *
+ * A slot of shmem has an entry in the page cache of a file instead, which is changed under the lock of
+ * that (shmem-note.c). Faults look at it without the lock. So there is one thing more:
+ *
+ * 6. A fault may have found the old slot there, and then that it is not in use. It looks again after
+ *    the lock was free (scaleswap_shmem_settle()), and finds the new slot.
+ *
+ * zswap's entry cannot be moved under that lock. So the new slot has the bit of the swap cache until
+ * that was done, with preemption off: a fault tries again.
+ *
  * A batch is moved at a time: its pages are read by one bio for each run of neighbours, and written
  * by one bio for each run of new slots. Both have the idle priority. No mm is held meanwhile.
  *
- * Order of locks: ssw_move_mutex, mmap_lock (tried for only), page table, tree of zswap.
+ * Order of locks: ssw_move_mutex, mmap_lock (tried for only), page table, tree of zswap. And
+ * ssw_move_mutex, numbers of inodes, page cache of a file.
  */
 #define pr_fmt(fmt) "scaleswap: " fmt
 
@@ -172,12 +182,13 @@ static unsigned long ssw_move_addr(const struct ssw_move *mv)
 }
 
 /*
- * Leave a slot where it is. A wrong note stays wrong, and what cannot be read stays unreadable,
- * until the slot is used. Its tag says so to the next pass, which would do all of this in vain.
+ * Leave a slot where it is. A wrong note stays wrong, a large entry of shmem mostly stays large, and
+ * what cannot be read stays unreadable, until the slot is used. Its tag says so to the next pass,
+ * which would do all of this in vain.
  */
 static void ssw_move_skip(struct ssw_mover *m, struct ssw_move *mv, enum ssw_stat_item reason)
 {
-	if (reason != SSW_MOVE_STALE && reason != SSW_MOVE_MM_GONE &&
+	if (reason != SSW_MOVE_STALE && reason != SSW_MOVE_MM_GONE && reason != SSW_MOVE_SHMEM &&
 	    reason != SSW_MOVE_READ_ERROR) {
 		rcu_read_lock();
 		ssw_slot_untag(m->area->slots, mv->from, mv->word);
@@ -201,13 +212,18 @@ static enum ssw_move_kind ssw_move_find(const struct ssw_mover *m, const struct 
 	return SSW_MOVE_DATA;
 }
 
-/* By kind, so that what is written is in a row; then by mm and address, as words compare. */
+/*
+ * By kind, so that what is written is in a row; then page table entries before shmem; then by mm and
+ * address, as words compare.
+ */
 static int ssw_move_cmp(const void *a, const void *b)
 {
 	const struct ssw_move *x = a, *y = b;
 
 	if (x->kind != y->kind)
 		return x->kind - y->kind;
+	if (ssw_word_kind(x->word) != ssw_word_kind(y->word))
+		return (int)ssw_word_kind(x->word) - (int)ssw_word_kind(y->word);
 	return x->word < y->word ? -1 : x->word > y->word;
 }
 
@@ -540,6 +556,105 @@ static bool ssw_moves_commit_mm(struct ssw_mover *m, unsigned int from, unsigned
 	return locked;
 }
 
+/* --- commit of shmem ------------------------------------------------------------ */
+
+/**
+ * struct ssw_shmem_move - a move of a slot of shmem
+ * @m: the mover
+ * @mv: the move
+ */
+struct ssw_shmem_move {
+	struct ssw_mover *m;
+	struct ssw_move *mv;
+};
+
+/* Take the old slot, which its file refers to, and have the new one ready. */
+static bool ssw_shmem_claim(void *arg)
+{
+	struct ssw_shmem_move *s = arg;
+	u64 word = s->mv->word & ~SSW_WORD_MOVING;
+	bool claimed;
+
+	rcu_read_lock();
+	claimed = ssw_slot_claim(s->m->area->slots, s->mv->from, s->mv->word);
+	if (claimed) {
+		if (s->mv->kind == SSW_MOVE_ZSWAP)
+			word |= SSW_WORD_CACHE;
+		else
+			ssw_move_rest(s->m, s->mv);
+		/* Barrier G. */
+		ssw_slot_arrive(s->m->to->slots, s->mv->to, word);
+	}
+	rcu_read_unlock();
+	return claimed;
+}
+
+/* The file refers to the new slot. Move what zswap has, and let others have it. */
+static void ssw_shmem_finish(struct ssw_mover *m, struct ssw_move *mv)
+{
+	struct ssw_run run = { .nr = 0 };
+	u64 word;
+
+	rcu_read_lock();
+	ssw_move_rest(m, mv);
+	/* The page may be gone from its file meanwhile. */
+	if (!WARN_ON_ONCE(ssw_slot_uncache(m->to->slots, mv->to, &word)) &&
+	    word == SSW_WORD_FREEING)
+		ssw_run_add(&run, ssw_move_to(m, mv));
+	ssw_run_flush(&run);
+	rcu_read_unlock();
+}
+
+static void ssw_move_shmem(struct ssw_mover *m, struct ssw_move *mv)
+{
+	struct ssw_shmem_move s = { m, mv };
+	int err;
+
+	/* While the new slot cannot be used, this thread is not to be preempted. */
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+	err = scaleswap_shmem_replace(ssw_move_from(m, mv), ssw_move_to(m, mv), mv->word,
+				      ssw_shmem_claim, &s);
+	if (!err && mv->kind == SSW_MOVE_ZSWAP)
+		ssw_shmem_finish(m, mv);
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+	switch (err) {
+	case 0:
+		mv->state = SSW_MOVE_DONE;
+		break;
+	case -ENOENT:
+		ssw_move_skip(m, mv, SSW_MOVE_MM_GONE);
+		break;
+	case -EMLINK:
+		ssw_move_skip(m, mv, SSW_MOVE_SHMEM);
+		break;
+	case -EAGAIN:
+		ssw_move_skip(m, mv, SSW_MOVE_RACED);
+		break;
+	default:
+		ssw_move_skip(m, mv, SSW_MOVE_STALE);
+		break;
+	}
+}
+
+/* Move slots of one kind and inode. */
+static void ssw_moves_commit_shmem(struct ssw_mover *m, unsigned int from, unsigned int to)
+{
+	for (; from < to; from++) {
+		if (m->move[from].state == SSW_MOVE_READY)
+			ssw_move_shmem(m, &m->move[from]);
+	}
+}
+
+/* --- all of a batch --------------------------------------------------------------- */
+
+static bool ssw_moves_alike(const struct ssw_move *x, const struct ssw_move *y)
+{
+	return x->kind == y->kind && ssw_word_kind(x->word) == ssw_word_kind(y->word) &&
+	       ssw_word_mm(x->word) == ssw_word_mm(y->word);
+}
+
 static void ssw_moves_commit(struct ssw_mover *m)
 {
 	for (unsigned int tries = 0; tries < SSW_MOVE_TRIES; tries++) {
@@ -549,10 +664,11 @@ static void ssw_moves_commit(struct ssw_mover *m)
 			const struct ssw_move *mv = &m->move[from];
 			bool ready = false;
 
-			for (to = from; to < m->nr && m->move[to].kind == mv->kind &&
-			     ssw_word_mm(m->move[to].word) == ssw_word_mm(mv->word); to++)
+			for (to = from; to < m->nr && ssw_moves_alike(mv, &m->move[to]); to++)
 				ready |= m->move[to].state == SSW_MOVE_READY;
-			if (ready)
+			if (ready && ssw_word_kind(mv->word) == SSW_KIND_SHMEM)
+				ssw_moves_commit_shmem(m, from, to);
+			else if (ready)
 				all &= ssw_moves_commit_mm(m, from, to);
 			cond_resched();
 		}
