@@ -54,7 +54,7 @@ GUESTS = {
     # slots move while they are in use; a drive of which two slots cannot be read, and one once
     # cannot; and one cannot be written, and one once cannot
     "defrag": dict(cpus=4, nodes=1, mem=640, append="scaleswap=on brd.rd_nr=1 brd.rd_size=66560",
-                   tests="compact defrag drain", files=("bad",),
+                   tests="compact defrag drain move_shmem", files=("bad",),
                    qemu="-drive if=none,id=bad,driver=raw,cache=unsafe,file.driver=blkdebug,"
                    "file.image.driver=file,file.image.filename={dir}/bad,"
                    + ",".join(f"file.inject-error.{i}.event=none,file.inject-error.{i}.iotype={what},"

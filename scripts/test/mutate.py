@@ -22,6 +22,7 @@ from paths import BUILD as ORIGINAL, ROOT  # noqa: E402
 import mutants_defrag  # noqa: E402
 import mutants_drain  # noqa: E402
 import mutants_lrugen  # noqa: E402
+import mutants_shmem  # noqa: E402
 
 BUILD = ORIGINAL + "-mutants"
 os.environ["BUILD"] = BUILD
@@ -859,6 +860,7 @@ MUTANTS = {
     **mutants_defrag.MUTANTS,
     **mutants_drain.MUTANTS,
     **mutants_lrugen.MUTANTS,
+    **mutants_shmem.MUTANTS,
 }
 
 
@@ -913,7 +915,8 @@ def main():
         wrong = [f"mutate: {n}: {MUTANTS[n][0]} has {c} places to damage, not one"
                  for n in MUTANTS if (c := places(n, ORIGINAL)) != 1]
         written = []
-        for file in (__file__, mutants_defrag.__file__, mutants_drain.__file__, mutants_lrugen.__file__):
+        for file in (__file__, mutants_defrag.__file__, mutants_drain.__file__, mutants_lrugen.__file__,
+                     mutants_shmem.__file__):
             with open(file) as f:
                 written += re.findall(r'^    "([\w-]+)": \(', f.read(), re.M)
         wrong += [f"mutate: there are several mutants {n}" for n in sorted(set(written)) if written.count(n) > 1]

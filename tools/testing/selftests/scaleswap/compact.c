@@ -457,13 +457,12 @@ SSW_BODY(compact, shared_stay)
 	EXPECT_EQ(0, thin_wrong(p, PAGES, 12));
 }
 
-/* So do those whose note names a process that is gone, those of shared memory, and cached ones. */
+/* So do those whose note names a process that is gone, and cached ones. */
 SSW_BODY(compact, others_stay)
 {
-	long long gone = ssw_num(SKIPPED "mm_gone"), shmem = ssw_num(SKIPPED "shmem");
-	long long cached = ssw_num(SKIPPED "cached"), count;
+	long long gone = ssw_num(SKIPPED "mm_gone"), cached = ssw_num(SKIPPED "cached"), count;
 	volatile long *wrong = ssw_shared(sizeof(*wrong));
-	char *shared, *p, c = 0;
+	char *p, c = 0;
 	int end[2];
 	pid_t pid;
 
@@ -502,22 +501,6 @@ SSW_BODY(compact, others_stay)
 		usleep(10000);
 	}
 	EXPECT_EQ(0, *wrong);
-
-	shared = mmap(NULL, PAGES * SSW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		      -1, 0);
-	ASSERT_NE(MAP_FAILED, shared);
-	ssw_stamp(shared, PAGES, 14);
-	ssw_pageout(shared, PAGES);
-	ssw_evict("ssw");
-	for (size_t i = 0; i < PAGES; i++) {
-		if (i % NTH)
-			madvise(shared + i * SSW_PAGE, SSW_PAGE, MADV_REMOVE);
-	}
-	ASSERT_EQ(0, compact("1"));
-	why("of shared memory");
-	EXPECT_LT(shmem, ssw_num(SKIPPED "shmem"));
-	EXPECT_EQ(0, thin_wrong(shared, PAGES, 14));
-	munmap(shared, PAGES * SSW_PAGE);
 
 	p = sparse(_metadata, 15);
 	EXPECT_EQ(0, thin_wrong(p, PAGES, 15));

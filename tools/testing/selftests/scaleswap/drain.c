@@ -8,60 +8,13 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "drain_harness.h"
 #include "fault_util.h"
-#include "move_harness.h"
 
 SSW_FIXTURE(drain, SSW_NEED_ON | SSW_NEED_BDEV)
 
 #define ZSWAP	"/sys/module/zswap/parameters/"
 #define KB	(SSW_PAGE / 1024)
-
-static int other;
-
-static int drain(int area, const char *val)
-{
-	char path[128];
-
-	ssw_area_path(path, sizeof(path), area, "drain");
-	return ssw_write(path, val);
-}
-
-static bool is(int area, const char *state)
-{
-	char buf[32];
-
-	return ssw_area_str(area, "drain_state", buf, sizeof(buf)) >= 0 && !strcmp(buf, state);
-}
-
-/* Wait until an area is in a state. */
-static bool gets(int area, const char *state)
-{
-	char buf[32] = "";
-
-	ssw_for_looks(i) {
-		if (is(area, state))
-			return true;
-		usleep(20000);
-	}
-	ssw_area_str(area, "drain_state", buf, sizeof(buf));
-	printf("# area %d is %s, not %s, with %lld in use\n", area, buf, state,
-	       ssw_area(area, "used"));
-	return false;
-}
-
-/* The area to which slots go */
-static void other_on(struct __test_metadata *_metadata)
-{
-	ASSERT_EQ(0, ssw_mkswap(ssw_bdev(1), AREA - 1));
-	other = ssw_on_cpu(ssw_bdev(1), 1);
-	ASSERT_LE(0, other);
-}
-
-static void two_on(struct __test_metadata *_metadata)
-{
-	area_on(_metadata, ssw_bdev(0));
-	other_on(_metadata);
-}
 
 /* Free swap space is what is free in the other area. Programs may change it between two looks. */
 static bool only_other_is_free(void)
@@ -95,13 +48,6 @@ static char *filled(struct __test_metadata *_metadata, size_t pages, uint64_t ge
 static long long oom_kills(void)
 {
 	return ssw_proc_num(SSW_CG "/ssw/memory.events", "oom_kill");
-}
-
-static long in(const char *p, size_t pages, int area)
-{
-	long per[258];
-
-	return ssw_where(p, pages, per) ? -1 : per[area];
 }
 
 /* Slots move to the other area, new ones are there, and swapoff has nothing to do. */
