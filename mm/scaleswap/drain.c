@@ -397,8 +397,8 @@ static bool ssw_drain_map(struct ssw_area *area, unsigned long slot, u64 word)
 }
 
 /*
- * Have a page that is in the swap cache back in its file of tmpfs, where its note says. One that could
- * not be read stays where it is. Return true if that was done.
+ * Have a page that is in the swap cache back in its file of tmpfs, where its note says. One that
+ * could not be read stays where it is. Return true if that was done.
  */
 static bool ssw_drain_shmem(struct ssw_area *area, unsigned long slot, u64 word)
 {
@@ -471,8 +471,8 @@ static unsigned long ssw_drain_sweep(struct ssw_area *area, struct ssw_mover *m)
 /* --- the rest --------------------------------------------------------------------------- */
 
 /*
- * Read what is in use into the swap cache, @max pages at most. Return how many are there. Set @shmem
- * if all that are tmpfs's are, and one of them has no note.
+ * Read what is in use into the swap cache, @max pages at most. Return how many are there. Set
+ * @shmem if all that are tmpfs's are, and one of them has no note.
  */
 static unsigned int ssw_rest_read(struct ssw_area *area, struct ssw_held *held, unsigned int max,
 				  bool *shmem)

@@ -29,14 +29,14 @@
  * 5. A note that is wrong costs a look. mremap() and UFFDIO_MOVE have left it behind; such slots
  *    stay where they are.
  *
- * A slot of shmem has an entry in the page cache of a file instead, which is changed under the lock of
- * that (shmem-note.c). Faults look at it without the lock. So there is one thing more:
+ * A slot of shmem has an entry in the page cache of a file instead, which is changed under the lock
+ * of that (shmem-note.c). Faults look at it without the lock. So there is one thing more:
  *
- * 6. A fault may have found the old slot there, and then that it is not in use. It looks again after
- *    the lock was free (scaleswap_shmem_settle()), and finds the new slot.
+ * 6. A fault may have found the old slot there, and then that it is not in use. It looks again
+ *    after the lock was free (scaleswap_shmem_settle()), and finds the new slot.
  *
- * zswap's entry cannot be moved under that lock. So the new slot has the bit of the swap cache until
- * that was done, with preemption off: a fault tries again.
+ * zswap's entry cannot be moved under that lock. So the new slot has the bit of the swap cache
+ * until that was done, with preemption off: a fault tries again.
  *
  * A batch is moved at a time: its pages are read by one bio for each run of neighbours, and written
  * by one bio for each run of new slots. Both have the idle priority. No mm is held meanwhile.
@@ -182,9 +182,9 @@ static unsigned long ssw_move_addr(const struct ssw_move *mv)
 }
 
 /*
- * Leave a slot where it is. A wrong note stays wrong, a large entry of shmem mostly stays large, and
- * what cannot be read stays unreadable, until the slot is used. Its tag says so to the next pass,
- * which would do all of this in vain.
+ * Leave a slot where it is. A wrong note stays wrong, a large entry of shmem mostly stays large,
+ * and what cannot be read stays unreadable, until the slot is used. Its tag says so to the next
+ * pass, which would do all of this in vain.
  */
 static void ssw_move_skip(struct ssw_mover *m, struct ssw_move *mv, enum ssw_stat_item reason)
 {
@@ -213,8 +213,8 @@ static enum ssw_move_kind ssw_move_find(const struct ssw_mover *m, const struct 
 }
 
 /*
- * By kind, so that what is written is in a row; then page table entries before shmem; then by mm and
- * address, as words compare.
+ * By kind, so that what is written is in a row; then page table entries before shmem; then by mm
+ * and address, as words compare.
  */
 static int ssw_move_cmp(const void *a, const void *b)
 {

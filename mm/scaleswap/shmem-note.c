@@ -60,8 +60,8 @@ void __scaleswap_shmem_evict(struct inode *inode)
  * fails to read it, a marker is put in its place.
  *
  * Context: process context, sleeps.
- * Return: 0; -ENOENT if there is no such inode any more; -EEXIST if the entry is not there; -ENOMEM;
- * -EIO.
+ * Return: 0; -ENOENT if there is no such inode any more; -EEXIST if the entry is not there;
+ * -ENOMEM; -EIO.
  */
 int scaleswap_shmem_swapin(swp_entry_t entry, u64 word)
 {

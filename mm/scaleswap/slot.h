@@ -43,8 +43,8 @@
  *                 since, or it is gone and the other one is left. So the entry has to be checked
  *                 under its lock
  * @SSW_KIND_SHARED: a number of page table entries
- * @SSW_KIND_SHMEM: one entry in the page cache of a shmem inode. The word says which one, but a large
- *                  entry is that of its first page
+ * @SSW_KIND_SHMEM: one entry in the page cache of a shmem inode. The word says which one, but a
+ *                  large entry is that of its first page
  * @SSW_KIND_BAD: the slot must not be used
  */
 enum ssw_kind {
@@ -500,8 +500,8 @@ static inline void ssw_slot_untag(struct ssw_slots *slots, unsigned long slot, u
  *
  * This decides whether a slot is moved. From then on it is in SSW_KIND_FREEING, and the caller's.
  *
- * Context: RCU read side. Its page table entry, or its entry in the page cache, is locked and refers
- * to it.
+ * Context: RCU read side. Its page table entry, or its entry in the page cache, is locked and
+ * refers to it.
  * Return: true if the caller has it.
  */
 static inline bool ssw_slot_claim(struct ssw_slots *slots, unsigned long slot, u64 word)

@@ -6,8 +6,8 @@
  * area, and then in those of each shmem inode that has pages swapped out. Mostly the word of a slot
  * says where its entry is. So swapoff goes from cluster to cluster, reads the pages of each in the
  * order of slots, and maps each where its word says, or has the page cache of a file get it. The
- * base's scan comes after that, for what is left: counts, notes that are no longer right. If nothing
- * is left, no other mm is looked at, and no other inode.
+ * base's scan comes after that, for what is left: counts, notes that are no longer right. If
+ * nothing is left, no other mm is looked at, and no other inode.
  *
  * A note is a hint. unuse_pte() maps a page under the lock of the page table, and only where the
  * slot's entry is. So a wrong note costs a look at an address, and the mm that it names is walked

@@ -679,9 +679,9 @@ static long movable_free(int node)
 }
 
 /*
- * Of the nodes of four CPUs, the one that has most room below ZONE_MOVABLE, where crowd() has the cold
- * pages. The files of the initial ramdisk, tens of MiB that cannot be reclaimed, are on one node, as it
- * happens at boot.
+ * Of the nodes of four CPUs, the one that has most room below ZONE_MOVABLE, where crowd() has the
+ * cold pages. The files of the initial ramdisk, tens of MiB that cannot be reclaimed, are on one
+ * node, as it happens at boot.
  */
 int roomy_node(const int cpu[4])
 {
