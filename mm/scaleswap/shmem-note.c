@@ -118,12 +118,15 @@ int scaleswap_shmem_replace(swp_entry_t from, swp_entry_t to, u64 word, bool (*c
 	info = xa_load(&ssw_inodes, ssw_word_mm(word));
 	if (info) {
 		XA_STATE(xas, &info->vfs_inode.i_mapping->i_pages, ssw_word_vpn(word));
+		void *entry;
 
 		xas_lock_irq(&xas);
-		if (xas_load(&xas) != swp_to_radix_entry(from))
-			err = -EEXIST;
-		else if (xas_get_order(&xas))
+		entry = xas_load(&xas);
+		/* One for several pages says where the first one is. */
+		if (xa_is_value(entry) && xas_get_order(&xas))
 			err = -EMLINK;
+		else if (entry != swp_to_radix_entry(from))
+			err = -EEXIST;
 		else if (!claim(arg))
 			err = -EAGAIN;
 		else

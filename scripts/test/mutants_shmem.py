@@ -14,7 +14,7 @@ MUTANTS = {
                          "defrag/move_shmem.without_the_device"),
     "shmem-zswap-seen-early": (MOVE, "			word |= SSW_WORD_CACHE;", "			ssw_slot_cache(s->m->to->slots, s->mv->to);",
                                "defrag/move_shmem.without_the_device"),
-    "shmem-large-moved": (NOTE, "		else if (xas_get_order(&xas))", "		else if (0)", "defrag/move_shmem.large"),
+    "shmem-large-moved": (NOTE, "		if (xa_is_value(entry) && xas_get_order(&xas))", "		if (0)", "defrag/move_shmem.large"),
     "shmem-large-tried-again": (MOVE, "reason != SSW_MOVE_MM_GONE && reason != SSW_MOVE_SHMEM &&",
                                 "reason != SSW_MOVE_MM_GONE &&", "defrag/move_shmem.large"),
     "shmem-number-kept": (NOTE, "	xa_erase(&ssw_inodes, info->scaleswap_id);\n", "", "defrag/move_shmem.users_win"),
