@@ -161,3 +161,19 @@ workload() {
 	[ $(($(vmstat pswpout) - before)) -ge 1000 ] || [ -n "${MAY_NOT_WRITE:-}" ] ||
 		fail "only $(($(vmstat pswpout) - before)) pages were swapped out: nothing was tested"
 }
+
+# Slots move until this is killed: areas are compacted, one at a time is drained, and defragd comes
+# and goes.
+slots_move() {
+	local area
+	while :; do
+		for area in "$SYS"/areas/*/; do
+			echo 1 > "$area/compact"
+			echo 1 > "$area/drain"
+			echo $((RANDOM % 2)) > "$SYS/defrag/enabled"
+			sleep 0.$((RANDOM % 10))
+			echo 0 > "$area/drain"
+		done
+		sleep 0.1
+	done 2> /dev/null
+}

@@ -11,11 +11,15 @@ need_dir
 
 all_off
 ret=0
+slots_move &
 # shellcheck disable=SC2086
 "$DIR/stress" --soak --seconds "${SOAK_SECONDS:-3600}" --workers "${SOAK_WORKERS:-16}" \
 	--pages 2048 --area-pages 16384 --watchdog "${SOAK_WATCHDOG:-900}" \
 	${SSW_SEED:+--seed "$SSW_SEED"} || ret=$?
 [ $ret = 0 ] || echo "soak: stress ended with status $ret"
+kill $! && wait $! 2> /dev/null
+[ ! -e $SYS/defrag/enabled ] || echo 0 > $SYS/defrag/enabled
+[ ! -e $SYS/defrag/moved ] || echo "soak: $(cat $SYS/defrag/moved) pages moved, $(cat $SYS/defrag/drained) out of areas that were drained"
 
 # Everything is freed, and said so by the system's own files.
 same() { [ "$2" = "$3" ] || { echo "soak: $1: expected '$2', found '$3'"; ret=1; }; }

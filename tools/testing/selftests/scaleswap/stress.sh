@@ -52,8 +52,25 @@ with_evictors() {
 	return 1
 }
 
+# Slots move meanwhile.
+with_moves() {
+	local sys=/sys/kernel/mm/scaleswap/defrag moved drained ret
+	[ -e $sys/enabled ] || { echo "no defragmentation"; return $SKIP; }
+	echo 0 > $sys/enabled || { echo "not booted with defrag"; return $SKIP; }
+	moved=$(cat $sys/moved) drained=$(cat $sys/drained)
+	slots_move &
+	"$DIR/stress" --watchdog 400 --seconds "${SSW_STRESS_SECONDS:-20}" ${SSW_SEED:+--seed "$SSW_SEED"}
+	ret=$?
+	kill $! && wait $! 2> /dev/null
+	echo 0 > $sys/enabled
+	moved=$(($(cat $sys/moved) - moved)) drained=$(($(cat $sys/drained) - drained))
+	echo "$moved pages moved, $drained of them out of areas that are drained"
+	[ $moved -gt $drained ] && [ $drained -gt 0 ] || ret=1
+	return $ret
+}
+
 SKIP=4
-TESTS="sees_a_mix_up for_a_while with_evictors everything_at_once"
+TESTS="sees_a_mix_up for_a_while with_evictors with_moves everything_at_once"
 
 ktap_print_header
 # shellcheck disable=SC2086
