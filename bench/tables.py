@@ -580,7 +580,8 @@ def table_defrag_cost():
             *[[f"write requests, {r['percent']} % of the area in use; {-(-r['moved'] // 128) + -(-r['moved'] // 512)} if the area were empty",
                str(r["disk"]["writes"])] for r in d["runs"]["on"] if r["what"] == "aged"],
             *[[f"instructions of a page {k}, with nothing to move, of those without the mechanism", f"{100 * v:.2f} %"]
-              for k, v in d["idle_cost"].items()]]
+              for k, v in d["idle_cost"].items()],
+            *[[f"the same of a page {k}, with `defrag/enabled`", f"{100 * v:.2f} %"] for k, v in d.get("enabled_cost", {}).items()]]
     return markdown(["", "`scaleswap=on`"], rows) + source("defrag.json")
 
 

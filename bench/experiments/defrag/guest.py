@@ -246,7 +246,9 @@ def aged(column, percent, zero=False):
 
 
 def way(column):
-    """Instructions a page out, and in, one after the other, where nothing is sparse"""
+    """Instructions a page out, and in, one after the other. Nothing is sparse before the way in."""
+    if column == "enabled":
+        write(f"{SYS}/defrag/enabled", 1)
     if column != "base" and column != "off":
         write(BIND, 0)
     call("swapon", f"/dev/{DEV}".encode(), 0x8001)
@@ -273,7 +275,7 @@ def main():
     write(f"{THP}/hugepages-2048kB/enabled", "never")
     drive(CLUSTERS * SLOTS * PAGE >> 20)
     way(column)
-    if column == "nodefrag":
+    if column in ("nodefrag", "enabled"):
         return
     for percent in PERCENT:
         aged(column, percent)

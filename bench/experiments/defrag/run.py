@@ -5,9 +5,10 @@
 In a guest eight processes fill an area of 256 clusters in turns, and then drop all pages but a few, at
 random. Counts the clusters that are free then, and after a pass with scaleswap=on; then how many of 1,024
 folios of 64 KiB go out whole; the instructions, requests and bytes of the pass; and the instructions of
-a page on its way out and in where nothing is to be moved, with and without the mechanism.
+a page on its way out and in where nothing is to be moved, without the mechanism, with it, and with
+defrag/enabled, where who frees tells the thread of sparse clusters.
 
-  bench/experiments/defrag/run.py [--columns base,off,nodefrag,on] [--out FILE]
+  bench/experiments/defrag/run.py [--columns base,off,nodefrag,on,enabled] [--out FILE]
 
 Environment: BUILD. Kernels: test and base-test, as scripts/build/kernel.sh builds them. Emulated:
 one CPU, QEMU's instruction clock, in which the task's time counts instructions, its waits not. Writes
@@ -25,7 +26,7 @@ from rows import ROOT, booted, keep  # noqa: E402
 
 ICOUNT = "-icount shift=0,sleep=off -cpu max,-rdrand,-rdseed -rtc base=2026-01-01,clock=vm"
 COLUMNS = {"base": ("base-test", ""), "off": ("test", "scaleswap=off"), "nodefrag": ("test", "scaleswap=core,lru,evict,fault,zbatch"),
-           "on": ("test", "scaleswap=on")}
+           "on": ("test", "scaleswap=on"), "enabled": ("test", "scaleswap=on")}
 
 
 def boot(column):
@@ -73,6 +74,8 @@ def summary(runs):
         found["out_and_in"] = mean(runs["on"], "out") + mean(runs["on"], "in")
     if "on" in runs and "nodefrag" in runs:
         found["idle_cost"] = {k: mean(runs["on"], k) / mean(runs["nodefrag"], k) for k in ("out", "in")}
+    if "enabled" in runs and "nodefrag" in runs:
+        found["enabled_cost"] = {k: mean(runs["enabled"], k) / mean(runs["nodefrag"], k) for k in ("out", "in")}
     if "off" in runs and "base" in runs:
         found["off_cost"] = {k: mean(runs["off"], k) / mean(runs["base"], k) for k in ("out", "in")}
     return found
@@ -80,7 +83,7 @@ def summary(runs):
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--columns", default="base,off,nodefrag,on")
+    ap.add_argument("--columns", default="base,off,nodefrag,on,enabled")
     ap.add_argument("--out", default=f"{ROOT}/bench/results/defrag.json", metavar="FILE")
     o = ap.parse_args()
     runs = {c: boot(c) for c in o.columns.split(",")}
