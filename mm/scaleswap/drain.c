@@ -17,8 +17,8 @@
  * 1. What a slot's note finds moves to another per-core area, in the order of the area's home CPU.
  * 2. What is in the swap cache is mapped where its note says, or freed if nothing refers to it.
  * 3. If a sweep gains nothing, what is left is read into the swap cache, as far as there is memory,
- *    and mapped: by a walk of all mms, and for tmpfs by shmem_unuse(). These pages may be swapped
- *    out again, to other areas.
+ *    and mapped: by a walk of all mms, and for tmpfs by the notes. These pages may be swapped out
+ *    again, to other areas.
  *
  * It allocates memory so that neither the machine nor a memory cgroup gets an OOM kill by it. While
  * an area is drained, unuse_pte_range() maps only what is in the swap cache (scaleswap_drains()).
@@ -397,28 +397,6 @@ static bool ssw_drain_map(struct ssw_area *area, unsigned long slot, u64 word)
 }
 
 /*
- * Have a page that is in the swap cache back in its file of tmpfs, where its note says. One that
- * could not be read stays where it is. Return true if that was done.
- */
-static bool ssw_drain_shmem(struct ssw_area *area, unsigned long slot, u64 word)
-{
-	swp_entry_t entry = swp_entry(area->si->type, slot);
-	struct folio *folio;
-	bool done;
-
-	if (!ssw_word_has_note(word))
-		return false;
-	folio = filemap_get_folio(swap_address_space(entry), swap_cache_index(entry));
-	if (IS_ERR(folio))
-		return false;
-	/* While it is held, it is not dropped from the swap cache. So nothing is read. */
-	done = folio_test_uptodate(folio) && ssw_drain_fits(folio) &&
-	       !scaleswap_shmem_swapin(entry, word);
-	folio_put(folio);
-	return done;
-}
-
-/*
  * Go through the area once. Return how many slots were moved, mapped or freed. The lock of moves is
  * held.
  */
@@ -451,11 +429,6 @@ static unsigned long ssw_drain_sweep(struct ssw_area *area, struct ssw_mover *m)
 			gained += swap_area_reclaim(area->si, slot) > 0;
 		} else if (ssw_word_kind(word) == SSW_KIND_EXCL && (word & SSW_WORD_CACHE)) {
 			gained += ssw_drain_map(area, slot, word);
-		} else if (ssw_word_kind(word) == SSW_KIND_SHMEM && (word & SSW_WORD_CACHE)) {
-			if (ssw_drain_shmem(area, slot, word)) {
-				ssw_stat_add(SSW_DRAIN_MAPPED, 1);
-				gained++;
-			}
 		} else if (room) {
 			err = ssw_move_slot(m, slot);
 			/* Else the area that it took from is full, and another may not be. */
@@ -590,6 +563,18 @@ static void ssw_rest_map(struct ssw_area *area)
 		mmput_async(last);
 }
 
+/*
+ * Have a page that is in the swap cache back in its file of tmpfs, where its note says. One that
+ * could not be read stays where it is.
+ */
+static void ssw_rest_shmem(struct ssw_area *area, const struct ssw_held *held)
+{
+	/* While it is held, it is not dropped from the swap cache. So nothing is read. */
+	if (ssw_word_kind(held->word) == SSW_KIND_SHMEM && ssw_word_has_note(held->word) &&
+	    folio_test_uptodate(held->folio) && ssw_drain_fits(held->folio))
+		scaleswap_shmem_swapin(swp_entry(area->si->type, held->slot), held->word);
+}
+
 /* Map what could not be moved. Return how many slots are not in use any more. */
 static unsigned long ssw_drain_rest(struct ssw_area *area)
 {
@@ -605,10 +590,8 @@ static unsigned long ssw_drain_rest(struct ssw_area *area)
 	nr = ssw_rest_read(area, held, max, &shmem);
 	if (nr)
 		ssw_rest_map(area);
-	for (unsigned int i = 0; i < nr && !ssw_drain_stops(area); i++) {
-		if (ssw_word_kind(held[i].word) == SSW_KIND_SHMEM)
-			ssw_drain_shmem(area, held[i].slot, held[i].word);
-	}
+	for (unsigned int i = 0; i < nr && !ssw_drain_stops(area); i++)
+		ssw_rest_shmem(area, &held[i]);
 	/* It would read the others as well, with memory that there is not. */
 	if (shmem && !ssw_drain_stops(area))
 		shmem_unuse(area->si->type);

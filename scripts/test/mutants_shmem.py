@@ -23,10 +23,6 @@ MUTANTS = {
     "shmem-index-not-noted": ("mm/scaleswap/swapmap.c", "	for (; nr; nr--, entry.val++, index++) {", "	for (; nr; nr--, entry.val++) {",
                               "defrag/move_shmem.large"),
     "shmem-swapoff-scans": ("mm/scaleswap/unuse.c", "		err = ssw_unuse_shmem(u, base);", "		err = 0;", "defrag/move_shmem.turned_off"),
-    "shmem-drained-unread": (DRAIN, "	done = folio_test_uptodate(folio) && ssw", "	done = ssw", "defrag/move_shmem.unreadable"),
-    "shmem-holds-up-others": (DRAIN, "		if (ssw_word_kind(held[i].word) == SSW_KIND_SHMEM)\n			ssw_drain_shmem", "		if (0)\n			ssw_drain_shmem",
-                              "defrag/move_shmem.large"),
-    "shmem-cached-left": (DRAIN, "			if (ssw_drain_shmem(area, slot, word)) {", "			if (0) {", "defrag/move_shmem.cached"),
-    "shmem-mixed-up": (MOVE, "	return x->kind == y->kind && ssw_word_kind(x->word) == ssw_word_kind(y->word) &&",
-                       "	return x->kind == y->kind &&", "defrag/move_shmem.with_others"),
+    "shmem-drained-unread": (DRAIN, "	    folio_test_uptodate(held->folio) && ssw", "	    ssw", "defrag/move_shmem.unreadable"),
+    "shmem-holds-up-others": (DRAIN, "		ssw_rest_shmem(area, &held[i]);", "		;", "defrag/move_shmem.cached"),
 }

@@ -182,7 +182,7 @@ SSW_BODY(compact, users_win)
 	enum { SHARED, UNMAPPED, MOVED, DROPPED, LOOKED_AT, REST, ZERO };
 	char *p, *part[8], *other, *zero, name[64];
 	pthread_t mover, looks[8];
-	long long raced, stale, used, count;
+	long long raced, stale, used, count, faults;
 	int err = 1, end[2];
 	long sectors = 8 * (AREA + 64);
 	pid_t pid;
@@ -245,9 +245,11 @@ SSW_BODY(compact, users_win)
 	ssw_stamp(part[MOVED], PART, 7);
 	ASSERT_EQ(0, madvise(part[DROPPED], PART * SSW_PAGE, MADV_DONTNEED));
 	ssw_stamp(part[DROPPED], PART, 8);
+	faults = ssw_vmstat("pgmajfault");
 	for (int i = 0; i < 8; i++)
 		ASSERT_EQ(0, pthread_create(&looks[i], NULL, look,
-					    part[LOOKED_AT] + i * NTH * SSW_PAGE));
+					    kept(p, LOOKED_AT * PART + i * NTH)));
+	EXPECT_TRUE(major_faults(faults + 8));
 	usleep(100000);
 	EXPECT_EQ(1, err) TH_LOG("the mover has not waited");
 	ASSERT_EQ(0, dm_suspend(false));

@@ -64,6 +64,24 @@ static inline void thin(char *p, size_t pages)
 	}
 }
 
+/* Wait until there were so many major faults. */
+static inline bool major_faults(long long n)
+{
+	/* So many looks, not so long: mutants would take hours. */
+	for (int i = 0; i < 1000; i++) {
+		if (ssw_vmstat("pgmajfault") >= n)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+/* The first page from @i on that thin() has kept */
+static inline char *kept(char *p, size_t i)
+{
+	return p + (i + NTH - 1) / NTH * NTH * SSW_PAGE;
+}
+
 static inline long thin_wrong(const char *p, size_t pages, uint64_t gen)
 {
 	long wrong = 0;
