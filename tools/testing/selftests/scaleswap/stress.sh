@@ -65,7 +65,7 @@ with_moves() {
 	echo 0 > $sys/enabled
 	moved=$(($(cat $sys/moved) - moved)) drained=$(($(cat $sys/drained) - drained))
 	echo "$moved pages moved, $drained of them out of areas that are drained"
-	[ $moved -gt $drained ] && [ $drained -gt 0 ] || ret=1
+	[ $drained -gt 0 ] || ret=1
 	return $ret
 }
 
