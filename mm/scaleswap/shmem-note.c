@@ -34,7 +34,8 @@ void __scaleswap_shmem_alloc(swp_entry_t entry, int nr, struct inode *inode, pgo
 {
 	u32 id = ssw_inode_id(SHMEM_I(inode));
 
-	if (!id)
+	/* No number, or an index that does not fit */
+	if (!ssw_word_has_note(ssw_word_shmem(id, index + nr - 1)))
 		ssw_fallback(raw_smp_processor_id(), SSW_FB_NO_RMAP, 0);
 	ssw_dup_shmem(entry, nr, id, index);
 }

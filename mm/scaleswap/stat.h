@@ -134,15 +134,15 @@
 #define SSW_SKIP_STATS(X)						\
 	/* it was used meanwhile */					\
 	X(MOVE_RACED, raced)						\
-	/* its page table entry is not where the note says */		\
+	/* its entry is not where the note says */			\
 	X(MOVE_STALE, stale)						\
 	/* it has several references, or one and no note */		\
 	X(MOVE_SHARED, shared)						\
-	/* a file of tmpfs refers to it */				\
+	/* it is part of a large entry of shmem, or shmem's without a note */\
 	X(MOVE_SHMEM, shmem)						\
 	/* its page is in the swap cache */				\
 	X(MOVE_CACHED, cached)						\
-	/* the mm that its note names has gone */			\
+	/* the mm, or shmem inode, that its note names has gone */	\
 	X(MOVE_MM_GONE, mm_gone)					\
 	/* the mm was locked */						\
 	X(MOVE_MM_BUSY, mm_busy)					\

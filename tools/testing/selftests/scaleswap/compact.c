@@ -160,17 +160,6 @@ SSW_BODY(compact, keeps_the_charge)
 
 /* --- what happens between tag and commit ------------------------------------------ */
 
-static void *run_compact(void *arg)
-{
-	*(int *)arg = compact("1");
-	return NULL;
-}
-
-static void *look(void *arg)
-{
-	return (void *)(long)*(volatile char *)arg;
-}
-
 #define PART	(PAGES / 8)
 
 /*
@@ -182,7 +171,7 @@ SSW_BODY(compact, users_win)
 	enum { SHARED, UNMAPPED, MOVED, DROPPED, LOOKED_AT, REST, ZERO };
 	char *p, *part[8], *other, *zero, name[64];
 	pthread_t mover, looks[8];
-	long long raced, stale, used, count, faults;
+	long long raced, stale, count, faults;
 	int err = 1, end[2];
 	long sectors = 8 * (AREA + 64);
 	pid_t pid;
@@ -205,18 +194,9 @@ SSW_BODY(compact, users_win)
 	raced = ssw_num(SKIPPED "raced");
 	stale = ssw_num(SKIPPED "stale");
 	count = ssw_num(DEFRAG "moved");
-	used = ssw_area(type, "used");
 	ASSERT_EQ(0, pipe(end));
 
-	ASSERT_EQ(0, dm_suspend(true));
-	ASSERT_EQ(0, pthread_create(&mover, NULL, run_compact, &err));
-	/* It has places for what it moves, and waits for the device. */
-	ssw_for_looks(i) {
-		if (ssw_area(type, "used") > used)
-			break;
-		usleep(1000);
-	}
-	EXPECT_LT(used, ssw_area(type, "used"));
+	compact_waits(_metadata, &mover, &err);
 	/* A page of zeros needs no device, and its fault does not wait for the mover. */
 	EXPECT_EQ(0, zero[0]);
 	pid = ssw_fork();

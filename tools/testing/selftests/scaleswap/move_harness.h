@@ -7,6 +7,7 @@
 #ifndef SSW_MOVE_HARNESS_H
 #define SSW_MOVE_HARNESS_H
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -36,6 +37,33 @@ static inline int compact(const char *val)
 
 	ssw_area_path(path, sizeof(path), type, "compact");
 	return ssw_write(path, val);
+}
+
+static inline void *run_compact(void *arg)
+{
+	*(int *)arg = compact("1");
+	return NULL;
+}
+
+/* Suspend the device, and begin a pass that has places for what it moves, and waits for that. */
+static inline void compact_waits(struct __test_metadata *_metadata, pthread_t *mover, int *err)
+{
+	long long used = ssw_area(type, "used");
+
+	ASSERT_EQ(0, dm_suspend(true));
+	ASSERT_EQ(0, pthread_create(mover, NULL, run_compact, err));
+	ssw_for_looks(i) {
+		if (ssw_area(type, "used") > used)
+			break;
+		usleep(1000);
+	}
+	EXPECT_LT(used, ssw_area(type, "used"));
+}
+
+/* A thread that reads a byte */
+static inline void *look(void *arg)
+{
+	return (void *)(long)*(volatile char *)arg;
 }
 
 /* Turn an area on for this task's CPU. */

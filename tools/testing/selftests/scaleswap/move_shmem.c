@@ -160,17 +160,6 @@ SSW_BODY(move_shmem, with_others)
 	}
 }
 
-static void *run_compact(void *arg)
-{
-	*(int *)arg = compact("1");
-	return NULL;
-}
-
-static void *look(void *arg)
-{
-	return (void *)(long)*(volatile char *)arg;
-}
-
 #define PART	(PAGES / 8)
 
 /* While the mover waits, pages are removed, looked at, and their file is gone. It leaves them. */
@@ -178,7 +167,7 @@ SSW_BODY(move_shmem, users_win)
 {
 	enum { REMOVED, LOOKED_AT, READ_AHEAD };
 	char *p, *part[8], *zero, *gone, name[64];
-	long long raced, stale, count, mm_gone, used, faults;
+	long long raced, stale, count, mm_gone, faults;
 	pthread_t mover, looks[8];
 	int err = 1;
 
@@ -202,17 +191,8 @@ SSW_BODY(move_shmem, users_win)
 	stale = ssw_num(SKIPPED "stale");
 	mm_gone = ssw_num(SKIPPED "mm_gone");
 	count = ssw_num(DEFRAG "moved");
-	used = ssw_area(type, "used");
 
-	ASSERT_EQ(0, dm_suspend(true));
-	ASSERT_EQ(0, pthread_create(&mover, NULL, run_compact, &err));
-	/* It has places for what it moves, and waits for the device. */
-	ssw_for_looks(i) {
-		if (ssw_area(type, "used") > used)
-			break;
-		usleep(1000);
-	}
-	EXPECT_LT(used, ssw_area(type, "used"));
+	compact_waits(_metadata, &mover, &err);
 	/* A page of zeros needs no device, and its fault does not wait for the mover. */
 	EXPECT_EQ(0, zero[0]);
 	hole(part[REMOVED], PART);
@@ -420,6 +400,44 @@ SSW_BODY(move_shmem, turned_off)
 	EXPECT_GE(others, ssw_stat("swapoff_scanned") - scanned);
 	EXPECT_EQ(0, ssw_wrong(p, PAGES, 14));
 	EXPECT_EQ(0, thin_wrong(q, PAGES, 15));
+}
+
+/*
+ * An index that does not fit is not noted. Such slots stay, come to memory when their area is drained,
+ * and swapoff searches for them.
+ */
+SSW_BODY(move_shmem, without_a_note)
+{
+	const off_t far = (off_t)1 << 48;
+	long long no_note = ssw_stat("fallback/no_rmap"), scanned, in, shmem;
+	int fd = memfd_create("far", 0);
+	char *p;
+
+	ASSERT_LE(0, fd);
+	two_on(_metadata);
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	ASSERT_EQ(0, ftruncate(fd, far + PAGES * SSW_PAGE));
+	p = mmap(NULL, PAGES * SSW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, far);
+	ASSERT_NE(MAP_FAILED, p);
+	ssw_stamp(p, PAGES, 16);
+	shared_out(_metadata, p, PAGES);
+	EXPECT_LE(PAGES, ssw_stat("fallback/no_rmap") - no_note);
+	shared_thin(p, PAGES);
+	shmem = ssw_num(SKIPPED "shmem");
+	ASSERT_EQ(0, compact("1"));
+	EXPECT_LE(KEPT - SSW_SLACK, ssw_num(SKIPPED "shmem") - shmem);
+	in = ssw_num(DEFRAG "drained_in");
+	ASSERT_EQ(0, drain(type, "1"));
+	ASSERT_TRUE(gets(type, "empty"));
+	EXPECT_LE(KEPT - SSW_SLACK, ssw_num(DEFRAG "drained_in") - in);
+	EXPECT_EQ(0, thin_wrong(p, PAGES, 16));
+	ASSERT_EQ(0, drain(type, "0"));
+	shared_out(_metadata, p, PAGES);
+	scanned = ssw_stat("swapoff_scanned");
+	ASSERT_EQ(0, ssw_swapoff(dev));
+	EXPECT_LE(KEPT - SSW_SLACK, ssw_stat("swapoff_scanned") - scanned);
+	EXPECT_EQ(0, thin_wrong(p, PAGES, 16));
+	close(fd);
 }
 
 /* --- under load ------------------------------------------------------------------- */
