@@ -25,9 +25,5 @@ MUTANTS = {
     "shmem-swapoff-scans": ("mm/scaleswap/unuse.c", "		err = ssw_unuse_shmem(u, base);", "		err = 0;", "defrag/move_shmem.turned_off"),
     "shmem-drained-unread": (DRAIN, "	    folio_test_uptodate(held->folio) && ssw", "	    ssw", "defrag/move_shmem.unreadable"),
     "shmem-holds-up-others": (DRAIN, "		ssw_rest_shmem(area, &held[i]);", "		;", "defrag/move_shmem.cached"),
-    "shmem-seen-between": (NOTE, "		else\n			xas_store(&xas, swp_to_radix_entry(to));",
-                           "		else {\n			xas_unlock_irq(&xas);\n			for (int i = 0; i < 1000000; i++)\n				cpu_relax();\n"
-                           "			xas_lock_irq(&xas);\n			xas_store(&xas, swp_to_radix_entry(to));\n		}",
-                           "defrag/move_shmem.under_load"),
     "shmem-misfit-not-told": (NOTE, "	if (!ssw_word_has_note(ssw_word_shmem(id, index + nr - 1)))", "	if (!id)", "defrag/move_shmem.without_a_note"),
 }
