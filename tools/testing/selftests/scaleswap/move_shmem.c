@@ -403,8 +403,8 @@ SSW_BODY(move_shmem, turned_off)
 }
 
 /*
- * An index that does not fit is not noted. Such slots stay, come to memory when their area is drained,
- * and swapoff searches for them.
+ * An index that does not fit is not noted. Such slots stay, come to memory when their area is
+ * drained, and swapoff searches for them.
  */
 SSW_BODY(move_shmem, without_a_note)
 {
